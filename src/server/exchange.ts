@@ -1,0 +1,33 @@
+// One request, whichever HTTP version brought it. The edge makes it; a door answers it.
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
+import type { ServerHttp2Stream } from "node:http2";
+
+export interface Exchange {
+  readonly method: string;
+  /** Path without the query. */
+  readonly path: string;
+  readonly headers: IncomingHttpHeaders;
+  /** In lower case, without parameters; empty when there is none. */
+  readonly contentType: string;
+  /** The raw pair, for doors that write bytes themselves. */
+  readonly transport: Http1Transport | Http2Transport;
+  /** Headers every answer must carry (CORS). */
+  readonly responseHeaders: Readonly<Record<string, string>>;
+  /** Who asks: the name of the token in the configuration, or "local" where none is required. */
+  readonly principal: string;
+}
+
+export interface Http1Transport {
+  readonly version: 1;
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+}
+
+export interface Http2Transport {
+  readonly version: 2;
+  readonly stream: ServerHttp2Stream;
+  readonly rawHeaders: readonly string[];
+}
+
+/** Answers the exchange and returns true, or leaves it alone and returns false. */
+export type Door = (exchange: Exchange) => boolean;

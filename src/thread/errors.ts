@@ -1,0 +1,84 @@
+// The one error class. A code says what went wrong; a detail carries the facts a program needs to go on.
+// The edge of each protocol translates codes once (projection/connect/wire-error.ts); nothing else does.
+
+/** What each code's detail holds. `undefined`: the code says it all. */
+export interface ErrorDetails {
+  /** A field of a request is wrong. */
+  invalid_field: { field: string; rule: string };
+  /** An event of a batch is malformed, too large or lacks something. */
+  invalid_event: EventViolationDetail;
+  /** An event of a batch is well formed but not allowed where things stand (T2). */
+  transition_violation: EventViolationDetail;
+  thread_not_found: undefined;
+  thread_deleted: undefined;
+  /** A new thread was asked for with an id that a deleted thread had. */
+  thread_id_retired: undefined;
+  /** Somebody else writes the thread. */
+  thread_busy: { kind: "run" | "recording"; holderId: string; producer: string };
+  sequence_out_of_range: { headSequence: bigint; firstSequence: bigint };
+  tool_call_not_found: undefined;
+  content_not_found: undefined;
+  content_out_of_range: undefined;
+  recording_fenced: { epoch: bigint; producerSequence: bigint };
+  producer_sequence_gap: { epoch: bigint; producerSequence: bigint };
+  /** L3: the head is not where the writer believed. */
+  conflict: { headSequence: bigint };
+  /** L4: stored bytes fail their checksum. They are never served. */
+  data_loss: { firstSequence: bigint; lastSequence: bigint };
+  /** The disk is full, or a quota is reached. */
+  storage_full: { path: string };
+  /** The store cannot be read or written for another reason. */
+  storage_failed: { path: string };
+  /** Another live process owns the data directory. */
+  directory_in_use: { path: string; owner: string };
+  directory_unwritable: { path: string };
+  /** The data directory was written by a version that this one cannot read. */
+  directory_version: { path: string; found: number; supported: number };
+  invalid_config: { field: string };
+  unauthenticated: undefined;
+  permission_denied: undefined;
+  /** A limit of the server is reached (streams, connections, sizes). */
+  limit_exceeded: { limit: string };
+  unimplemented: undefined;
+  /** The server is going away; try again elsewhere or later. */
+  shutting_down: undefined;
+  deadline_exceeded: undefined;
+  cancelled: undefined;
+  internal: undefined;
+}
+
+export interface EventViolationDetail {
+  eventIndex: number;
+  event: string;
+  subjectId: string;
+  state: string;
+  rule: string;
+}
+
+export type ErrorCode = keyof ErrorDetails;
+
+type ErrorOptions<Code extends ErrorCode> = { cause?: unknown } & (undefined extends ErrorDetails[Code]
+  ? { detail?: undefined }
+  : { detail: ErrorDetails[Code] });
+
+/** Contract: `message` is one line that says what is wrong and, where it helps, what to do next. No secrets. */
+export class HeddleError<Code extends ErrorCode = ErrorCode> extends Error {
+  readonly code: Code;
+  readonly detail: ErrorDetails[Code];
+
+  constructor(
+    code: Code,
+    message: string,
+    ...[options]: undefined extends ErrorDetails[Code] ? [ErrorOptions<Code>?] : [ErrorOptions<Code>]
+  ) {
+    super(message, options?.cause === undefined ? undefined : { cause: options.cause });
+    this.name = "HeddleError";
+    this.code = code;
+    this.detail = options?.detail as ErrorDetails[Code];
+  }
+}
+
+/** Narrowing: is this the given kind of error? */
+export function isError<Code extends ErrorCode>(error: unknown, code: Code): error is HeddleError<Code> {
+  return error instanceof HeddleError && error.code === code;
+}

@@ -1,0 +1,27 @@
+// Every size that the schema promises, in one place. proto/heddle/v1 documents the same numbers.
+export const limits = {
+  /** One stored event, encoded. */
+  eventBytes: 64 * 1024,
+  /** One text delta. */
+  deltaBytes: 32 * 1024,
+  /** Input that goes out as deltas; the rest is only in the body. */
+  inputDeltaBytes: 512 * 1024,
+  /** A summary, in UTF-16 units (T5). */
+  summaryUnits: 200,
+  pathUnits: 4096,
+  locations: 100,
+  planEntries: 100,
+  annotations: 100,
+  openCallIds: 256,
+  batchEvents: 1000,
+  contentChunkBytes: 1024 * 1024,
+  /** Bodies that GetToolCall sends along. */
+  inlineContentBytes: 1024 * 1024,
+  /** One piece of ReadToolCallContent. */
+  readChunkBytes: 256 * 1024,
+  requestEchoBytes: 16 * 1024,
+  refusalBytes: 8 * 1024,
+  pageSize: { default: 50, max: 500 },
+  labels: { count: 32, keyUnits: 63, valueUnits: 256 },
+  leaseMs: { min: 1_000, default: 30_000, max: 600_000 },
+} as const;

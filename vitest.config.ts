@@ -1,0 +1,11 @@
+import { defineConfig } from "vitest/config";
+
+export default defineConfig({
+  test: {
+    include: ["test/**/*.test.ts"],
+    testTimeout: 30_000,
+    hookTimeout: 30_000,
+    // Suites start real servers and stores: two at a time keeps a small machine honest.
+    maxWorkers: 2,
+  },
+});
