@@ -1,6 +1,28 @@
-// Placeholder until the loader lands: the shape that everything is built from.
+// Flags, environment and file become one frozen Config, checked once; nothing else in the program reads any of them.
+// A flag beats a variable, a variable beats the file, the file beats the default. docs/configuration.md lists every key.
+import { resolve } from "node:path";
+import { isLoopback, type ListenAddress } from "./config/listen.js";
+import { isToken, type LogLevel, type Source } from "./config/schema.js";
+import {
+  type ConfigFlags,
+  dotted,
+  type Environment,
+  type Layer,
+  type Problem,
+  readEnvironment,
+  readFile,
+  readFlags,
+} from "./config/sources.js";
+import { HeddleError } from "./thread/errors.js";
+
+export { isLoopback } from "./config/listen.js";
+export { logLevels } from "./config/schema.js";
+export type { ConfigFlags, Environment } from "./config/sources.js";
+
+/** What everything is built from. */
 export interface Config {
-  readonly listen: { readonly host: string; readonly port: number };
+  readonly listen: ListenAddress;
+  /** Absolute when it comes from `loadConfig`. */
   readonly dataDir: string;
   readonly logLevel: string;
   readonly tls: { readonly certFile: string; readonly keyFile: string } | undefined;
@@ -23,4 +45,136 @@ export interface Config {
     readonly drainMs: number;
     readonly streamMaxAgeMs: number;
   };
+  /** Take the data directory from a process that still holds it. A flag only: a file must not do it at every start. */
+  readonly takeOver?: boolean;
+}
+
+export const defaultConfig: Config = deepFreeze({
+  listen: { host: "127.0.0.1", port: 8787 },
+  dataDir: ".heddle",
+  logLevel: "info" satisfies LogLevel,
+  tls: undefined,
+  tokens: [],
+  allowedOrigins: [],
+  secrets: [],
+  limits: { connections: 4096, streamsPerConnection: 256, messageBytes: 4 * 1024 * 1024, headerBytes: 16 * 1024 },
+  timing: { heartbeatMs: 15_000, pingMs: 20_000, pingTimeoutMs: 10_000, drainMs: 10_000, streamMaxAgeMs: 3_600_000 },
+});
+
+/** The whole configuration, or `invalid_config` that names every problem; the cause is an AggregateError with one error each. */
+export function loadConfig(given: { flags: ConfigFlags; env: Environment }): Config {
+  const { flags, env } = given;
+  // From the weakest to the strongest.
+  const layers = [
+    ...(flags.config === undefined ? [] : [readFile(flags.config)]),
+    readEnvironment(env),
+    readFlags(flags),
+  ];
+  refuse(layers.flatMap((layer) => layer.problems));
+  const problems: Problem[] = [];
+  const config: Config = deepFreeze({
+    ...merged(layers.map((layer) => layer.values)),
+    tls: tlsOf(layers, problems),
+    tokens: tokensOf(layers, env, problems),
+    ...(flags.takeOver === true ? { takeOver: true } : {}),
+  });
+  if (config.tokens.length === 0 && !isLoopback(config.listen.host)) problems.push(openToAll(layers, config));
+  refuse(problems);
+  return config;
+}
+
+function merged(sources: readonly Source[]): Omit<Config, "tls" | "tokens" | "takeOver"> {
+  const last = <Key extends keyof Source>(key: Key) => sources.findLast((source) => source[key] !== undefined)?.[key];
+  return {
+    listen: last("listen") ?? defaultConfig.listen,
+    dataDir: resolve(last("data") ?? defaultConfig.dataDir),
+    logLevel: last("logLevel") ?? defaultConfig.logLevel,
+    allowedOrigins: last("allowedOrigins") ?? defaultConfig.allowedOrigins,
+    secrets: last("secrets") ?? defaultConfig.secrets,
+    limits: withDefaults(defaultConfig.limits, last("limits")),
+    timing: withDefaults(defaultConfig.timing, last("timing")),
+  };
+}
+
+const withDefaults = <Section extends Record<string, number>>(
+  defaults: Section,
+  given: { readonly [Key in keyof Section]?: number | undefined } | undefined,
+): Section => ({ ...defaults, ...given }) as Section;
+
+/** The two halves may come from different sources; half a pair is a mistake. */
+function tlsOf(layers: readonly Layer[], problems: Problem[]): Config["tls"] {
+  const cert = layers.findLast((layer) => layer.values.tls?.certFile !== undefined);
+  const key = layers.findLast((layer) => layer.values.tls?.keyFile !== undefined);
+  if (cert !== undefined && key !== undefined) {
+    return { certFile: resolve(cert.values.tls!.certFile!), keyFile: resolve(key.values.tls!.keyFile!) };
+  }
+  const [half, layer, missing] =
+    key === undefined ? (["certFile", cert, "keyFile"] as const) : (["keyFile", key, "certFile"] as const);
+  if (layer !== undefined) {
+    const field = `tls.${missing}`;
+    problems.push({
+      field,
+      text: `${layer.name(["tls", half])} is set but ${field} is not: TLS needs both, or neither`,
+    });
+  }
+  return undefined;
+}
+
+/** A list replaces the list of a weaker source. Messages name entries and variables, never a token. */
+function tokensOf(layers: readonly Layer[], env: Environment, problems: Problem[]): Config["tokens"] {
+  const layer = layers.findLast((candidate) => candidate.values.tokens !== undefined);
+  const tokens = (layer?.values.tokens ?? []).map(({ name, token, tokenEnv }, index) => {
+    if (tokenEnv === undefined) return { name, token: token! };
+    const path = ["tokens", index, "tokenEnv"];
+    const value = env[tokenEnv];
+    const rule =
+      value === undefined
+        ? `the variable ${tokenEnv} is not set; set it to the token, or remove the entry`
+        : isToken(value)
+          ? undefined
+          : `the variable ${tokenEnv} must hold 16 to 512 characters of printable ASCII without spaces`;
+    if (rule !== undefined) problems.push({ field: dotted(path), text: `${layer!.name(path)}: ${rule}` });
+    return { name, token: value ?? "" };
+  });
+  for (const [index, { name, token }] of tokens.entries()) {
+    const earlier = tokens.slice(0, index);
+    const path = ["tokens", index];
+    const clash = earlier.some((other) => other.name === name)
+      ? `the name "${name}" is used twice; give each token a name of its own`
+      : earlier.some((other) => other.token === token && token !== "")
+        ? `the same token has another name above; each name needs a token of its own`
+        : undefined;
+    if (clash !== undefined) problems.push({ field: dotted(path), text: `${layer!.name(path)}: ${clash}` });
+  }
+  return tokens;
+}
+
+function openToAll(layers: readonly Layer[], config: Config): Problem {
+  const source = layers.findLast((layer) => layer.values.listen !== undefined);
+  return {
+    field: "listen",
+    text:
+      `${source?.name(["listen"]) ?? "listen"} is ${config.listen.host}, which other machines can reach, and no token is set: ` +
+      "set HEDDLE_TOKEN or tokens in the file, or listen on 127.0.0.1",
+  };
+}
+
+function refuse(problems: readonly Problem[]): void {
+  if (problems.length === 0) return;
+  const unique = [...new Map(problems.map((problem) => [problem.text, problem])).values()];
+  const texts = unique.map((problem) => problem.text);
+  const message =
+    texts.length === 1 ? texts[0]! : `the configuration has ${texts.length} problems: ${texts.join("; ")}`;
+  throw new HeddleError("invalid_config", message, {
+    detail: { field: unique[0]!.field },
+    cause: new AggregateError(
+      texts.map((text) => new Error(text)),
+      message,
+    ),
+  });
+}
+
+function deepFreeze<Value>(value: Value): Value {
+  if (typeof value === "object" && value !== null) for (const inner of Object.values(value)) deepFreeze(inner);
+  return Object.freeze(value);
 }

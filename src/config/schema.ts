@@ -1,0 +1,119 @@
+// What one source (the file, the environment, the flags) may say. Every key is optional here: sources are laid over one
+// another, and what none of them says is a default. docs/configuration.md lists the same keys; a test compares them.
+import { z } from "zod";
+import { limits } from "../thread/limits.js";
+import { listenRule, parseListen } from "./listen.js";
+
+export const logLevels = ["trace", "debug", "info", "warn", "error", "fatal", "silent"] as const;
+export type LogLevel = (typeof logLevels)[number];
+
+/** The environment's own name for a token: what HEDDLE_TOKEN is called in logs. */
+export const environmentTokenName = "env";
+
+const tokenRule = "16 to 512 characters of printable ASCII without spaces";
+const tokenShape = /^[\x21-\x7e]{16,512}$/;
+const shortestSecret = 8;
+const kib = 1024;
+const mib = 1024 * kib;
+const hourMs = 3_600_000;
+
+/** Does the text do as a bearer token? */
+export const isToken = (value: string): boolean => tokenShape.test(value);
+
+/** Messages are the part after "must be": `must be ${rule}, not ${value}`. */
+const text = (rule: string) => z.string(rule).regex(/\S/, rule);
+const whole = (min: number, max: number) => {
+  const rule = `a whole number from ${min} to ${max}`;
+  return z.number(rule).int(rule).min(min, rule).max(max, rule);
+};
+
+const listen = z.string(listenRule).transform((value, context) => {
+  const address = parseListen(value);
+  if (address !== undefined) return address;
+  context.addIssue({ code: "custom", message: listenRule });
+  return z.NEVER;
+});
+
+const tokenEntryRule = 'an object with "name" and either "token" or "tokenEnv"';
+const token = z
+  .strictObject(
+    {
+      name: z.string("a name").regex(/^[\w.-]{1,64}$/, "a name of 1 to 64 letters, digits, . _ or -"),
+      token: z.string(tokenRule).regex(tokenShape, tokenRule).optional(),
+      tokenEnv: z
+        .string("the name of a variable")
+        .regex(/^[A-Za-z_]\w*$/, "the name of an environment variable")
+        .optional(),
+    },
+    { error: tokenEntryRule },
+  )
+  .refine((entry) => (entry.token === undefined) !== (entry.tokenEnv === undefined), tokenEntryRule);
+
+const originRule = "an origin such as https://app.example.com or http://localhost:5173, without a path";
+const origin = z
+  .string(originRule)
+  .refine((value) => URL.canParse(value) && new URL(value).origin === value, originRule);
+
+const section = <Shape extends z.core.$ZodLooseShape>(shape: Shape) => z.strictObject(shape, { error: "an object" });
+
+export const sourceSchema = section({
+  listen: listen.optional(),
+  data: text("the path of a directory").optional(),
+  logLevel: z.enum(logLevels, `one of ${logLevels.join(", ")}`).optional(),
+  tls: section({
+    certFile: text("the path of a PEM file").optional(),
+    keyFile: text("the path of a PEM file").optional(),
+  }).optional(),
+  tokens: z.array(token, "a list of tokens").max(1000, "a list of at most 1000 tokens").optional(),
+  allowedOrigins: z.array(origin, "a list of origins").max(1000, "a list of at most 1000 origins").optional(),
+  secrets: z
+    .array(z.string("text").min(shortestSecret, `text of at least ${shortestSecret} characters`), "a list of texts")
+    .max(1000, "a list of at most 1000 texts")
+    .optional(),
+  limits: section({
+    connections: whole(1, 1_000_000).optional(),
+    // RFC 9113 advises at least 100: fewer would make one client's threads wait for each other.
+    streamsPerConnection: whole(100, 65_536).optional(),
+    // The schema promises that a chunk of a body fits into a request, whatever else the request carries.
+    messageBytes: whole(2 * limits.contentChunkBytes, 64 * mib).optional(),
+    headerBytes: whole(4 * kib, mib).optional(),
+  }).optional(),
+  timing: section({
+    heartbeatMs: whole(100, 300_000).optional(),
+    pingMs: whole(100, hourMs).optional(),
+    pingTimeoutMs: whole(100, hourMs).optional(),
+    drainMs: whole(0, hourMs).optional(),
+    streamMaxAgeMs: whole(1_000, 7 * 24 * hourMs).optional(),
+  }).optional(),
+});
+
+/** One source, checked. */
+export type Source = z.output<typeof sourceSchema>;
+
+/** Every key of the schema as a path: `listen`, `tls.certFile`, `tokens[].name`, … */
+export const configKeys: readonly string[] = leavesOf(sourceSchema, "");
+
+/** The keys that may stand inside the object at the path. */
+export function keysAt(path: readonly PropertyKey[]): readonly string[] {
+  let at: z.core.$ZodType = sourceSchema;
+  for (const part of path) at = child(bare(at), part) ?? at;
+  const object = bare(at);
+  return object instanceof z.ZodObject ? Object.keys(object.shape) : [];
+}
+
+function leavesOf(type: z.core.$ZodType, path: string): readonly string[] {
+  const inner = bare(type);
+  if (inner instanceof z.ZodArray && bare(inner.element) instanceof z.ZodObject)
+    return leavesOf(inner.element, `${path}[]`);
+  if (!(inner instanceof z.ZodObject)) return [path];
+  return Object.entries(inner.shape).flatMap(([key, value]) => leavesOf(value, path === "" ? key : `${path}.${key}`));
+}
+
+function child(type: z.core.$ZodType, part: PropertyKey): z.core.$ZodType | undefined {
+  if (type instanceof z.ZodArray) return type.element;
+  return type instanceof z.ZodObject ? type.shape[part as string] : undefined;
+}
+
+function bare(type: z.core.$ZodType): z.core.$ZodType {
+  return type instanceof z.ZodOptional ? bare(type.unwrap()) : type;
+}

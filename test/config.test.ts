@@ -1,0 +1,296 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { afterAll, describe, expect, test } from "vitest";
+import { configKeys } from "../src/config/schema.js";
+import { type ConfigFlags, defaultConfig, type Environment, isLoopback, loadConfig } from "../src/config.js";
+import { HeddleError } from "../src/thread/errors.js";
+
+const directory = mkdtempSync(join(tmpdir(), "heddle-config-"));
+afterAll(() => rmSync(directory, { recursive: true }));
+
+let files = 0;
+function file(content: unknown): string {
+  const path = join(directory, `${files++}.json`);
+  writeFileSync(path, typeof content === "string" ? content : JSON.stringify(content));
+  return path;
+}
+
+const load = (flags: ConfigFlags = {}, env: Environment = {}) => loadConfig({ flags, env });
+
+function refusal(flags: ConfigFlags, env: Environment = {}): HeddleError<"invalid_config"> {
+  try {
+    load(flags, env);
+  } catch (reason) {
+    if (reason instanceof HeddleError && reason.code === "invalid_config") {
+      return reason as HeddleError<"invalid_config">;
+    }
+    throw reason;
+  }
+  throw new Error("the configuration was accepted");
+}
+
+const refusedFile = (content: unknown, env: Environment = {}) => {
+  const config = file(content);
+  const { message } = refusal({ config }, env);
+  return message.replaceAll(config, "FILE");
+};
+
+const longToken = "0123456789abcdef";
+
+describe("sources", () => {
+  test("with nothing said, the defaults apply", () => {
+    expect(load()).toEqual({ ...defaultConfig, dataDir: resolve(".heddle") });
+  });
+
+  test("a flag beats a variable, a variable beats the file, the file beats the default", () => {
+    const config = file({ listen: "127.0.0.1:1", data: "/file", logLevel: "warn", timing: { drainMs: 7 } });
+    const env = { HEDDLE_LISTEN: "127.0.0.1:2", HEDDLE_DATA: "/env" };
+    expect(load({ config, listen: "127.0.0.1:3" }, env)).toMatchObject({
+      listen: { port: 3 },
+      dataDir: "/env",
+      logLevel: "warn",
+      timing: { ...defaultConfig.timing, drainMs: 7 },
+    });
+  });
+
+  test("the result is frozen all the way down", () => {
+    const config = load({ config: file({ tokens: [{ name: "a", token: longToken }] }) });
+    expect(Object.isFrozen(config)).toBe(true);
+    expect(Object.isFrozen(config.tokens[0])).toBe(true);
+    expect(Object.isFrozen(config.timing)).toBe(true);
+  });
+
+  test("paths in the file are relative to the file, paths in flags to the working directory", () => {
+    const config = file({ data: "here", tls: { certFile: "c.pem", keyFile: "/k.pem" } });
+    expect(load({ config })).toMatchObject({
+      dataDir: join(directory, "here"),
+      tls: { certFile: join(directory, "c.pem"), keyFile: "/k.pem" },
+    });
+    expect(load({ config, data: "there" }).dataDir).toBe(resolve("there"));
+  });
+
+  test("an empty variable counts as one that is not set, an empty token is refused", () => {
+    expect(load({}, { HEDDLE_LISTEN: "", HEDDLE_DATA: "" }).listen).toEqual(defaultConfig.listen);
+    expect(refusal({}, { HEDDLE_TOKEN: "" }).message).toContain("HEDDLE_TOKEN must be 16 to 512 characters");
+  });
+
+  test("take-over is a flag only", () => {
+    expect(load({ takeOver: true }).takeOver).toBe(true);
+    expect(load().takeOver).toBeUndefined();
+    expect(refusedFile({ takeOver: true })).toContain("takeOver is not a known key");
+  });
+});
+
+describe("listen", () => {
+  test.each([
+    ["127.0.0.1:0", "127.0.0.1", 0],
+    ["localhost:65535", "localhost", 65535],
+    ["[::1]:0", "::1", 0],
+  ])("%s is %s, port %d", (listen, host, port) => {
+    expect(load({ listen }).listen).toEqual({ host, port });
+  });
+
+  test.each([
+    "",
+    "8787",
+    ":8787",
+    "localhost",
+    "::1:80",
+    "[::1]",
+    "[1.2.3.4]:1",
+    "1.2.3:80",
+    "a:65536",
+    "a:-1",
+    "http://a:1",
+  ])("%j is refused with the flag's name and the right form", (listen) => {
+    expect(refusal({ listen }).message).toMatch(/^--listen must be host:port, such as .*, not "/);
+  });
+
+  test.each(["127.0.0.1", "127.9.9.9", "localhost", "::1", "0:0:0:0:0:0:0:1", "::ffff:127.0.0.1"])(
+    "%s is loopback",
+    (host) => {
+      expect(isLoopback(host)).toBe(true);
+    },
+  );
+
+  test.each(["0.0.0.0", "::", "::2", "10.0.0.1", "example.com", "127.0.0.1.example.com", "::ffff:10.0.0.1"])(
+    "%s is not loopback",
+    (host) => {
+      expect(isLoopback(host)).toBe(false);
+    },
+  );
+
+  test("an address that others can reach needs a token", () => {
+    expect(refusal({ listen: "0.0.0.0:1" }).message).toMatch(/^--listen is 0\.0\.0\.0, .* HEDDLE_TOKEN/);
+    expect(load({ listen: "0.0.0.0:1" }, { HEDDLE_TOKEN: longToken }).listen.host).toBe("0.0.0.0");
+  });
+});
+
+describe("problems", () => {
+  test("all of them are named at once, each with its source", () => {
+    const config = file({ limits: { connections: 0, conections: 1 }, color: true });
+    const error = refusal({ config, logLevel: "loud" }, { HEDDLE_LISTEN: "nowhere" });
+    const texts = (error.cause as AggregateError).errors.map((each: Error) => each.message.replace(config, "FILE"));
+    expect(texts).toEqual([
+      "FILE: limits.connections must be a whole number from 1 to 1000000, not 0",
+      "FILE: limits.conections is not a known key; known here: connections, streamsPerConnection, messageBytes, headerBytes",
+      expect.stringContaining("FILE: color is not a known key; known here: listen, data,"),
+      expect.stringMatching(/^HEDDLE_LISTEN must be host:port, .*, not "nowhere"$/),
+      '--log-level must be one of trace, debug, info, warn, error, fatal, silent, not "loud"',
+    ]);
+    for (const text of texts) expect(error.message.replaceAll(config, "FILE")).toContain(text);
+    expect(error.message).not.toContain("\n");
+    expect(error.detail.field).toBe("limits.connections");
+  });
+
+  test("one mistake is one problem", () => {
+    const error = refusal({ config: file({ limits: { connections: -1.5 } }) });
+    expect((error.cause as AggregateError).errors).toHaveLength(1);
+  });
+
+  test.each([
+    ['{\n  "listen": x\n}', "FILE:2:13: this is not JSON; expected a value"],
+    ['{"a": 1,}', "FILE:1:9: this is not JSON; expected a key in double quotes"],
+    ['{"a": 1 "b": 2}', "FILE:1:9: this is not JSON; expected , or }"],
+    ['{"a": [1, 2}', "FILE:1:12: this is not JSON; expected , or ]"],
+    ['{"a" 1}', "FILE:1:6: this is not JSON; expected a colon"],
+    ['{"a": "b\n"}', "FILE:1:7: this is not JSON; expected text that ends"],
+    ['{"a": 01}', "FILE:1:8: this is not JSON; expected , or }"],
+    ["// hello\n{}", "FILE:1:1: this is not JSON; expected a value"],
+    ["{}\n{}", "FILE:2:1: this is not JSON; expected the end of the file"],
+    ["", "FILE:1:1: this is not JSON; expected a value"],
+  ])("a broken file %j says where and what was expected", (content, message) => {
+    expect(refusedFile(content)).toContain(message);
+  });
+
+  test("the syntax check and JSON.parse agree on what is JSON", () => {
+    const texts = ["{}", "[]", " null ", "-0.5e+3", '"\\u00e9\\n\\/"', '{"a":{"b":[true,false,null,{}]}}', "\uFEFF{}"];
+    for (const text of texts) expect(refusedOrNot(text)).not.toContain("not JSON");
+    for (const text of ["{a:1}", "[1,]", "+1", "1.", "'a'", "nul", '"\\x"', "[".repeat(100)]) {
+      expect(refusedOrNot(text)).toContain("not JSON");
+    }
+  });
+
+  test("a file that is not there, or is a directory", () => {
+    expect(refusal({ config: join(directory, "none.json") }).message).toContain("none.json: there is no such file");
+    expect(refusal({ config: directory }).message).toContain("it is a directory");
+  });
+
+  test("half of a TLS pair", () => {
+    expect(refusal({}, { HEDDLE_TLS_CERT: "c.pem" }).message).toBe(
+      "HEDDLE_TLS_CERT is set but tls.keyFile is not: TLS needs both, or neither",
+    );
+    const config = file({ tls: { keyFile: "k.pem" } });
+    expect(load({ config }, { HEDDLE_TLS_CERT: "c.pem" }).tls).toEqual({
+      certFile: resolve("c.pem"),
+      keyFile: join(directory, "k.pem"),
+    });
+  });
+
+  test.each(["*", "https://a.example/", "a.example", "https://a.example/path"])("%s is not an origin", (origin) => {
+    expect(refusedFile({ allowedOrigins: [origin] })).toContain("allowedOrigins[0] must be an origin such as");
+  });
+});
+
+describe("tokens", () => {
+  test("come from the file, from variables that the file names, or from HEDDLE_TOKEN alone", () => {
+    const config = file({
+      tokens: [
+        { name: "a", token: longToken },
+        { name: "b", tokenEnv: "B_TOKEN" },
+      ],
+    });
+    expect(load({ config }, { B_TOKEN: "fedcba9876543210" }).tokens).toEqual([
+      { name: "a", token: longToken },
+      { name: "b", token: "fedcba9876543210" },
+    ]);
+    expect(load({ config }, { HEDDLE_TOKEN: "another-long-token" }).tokens).toEqual([
+      { name: "env", token: "another-long-token" },
+    ]);
+  });
+
+  test.each([
+    [[{ name: "a", token: "short-secret" }], {}],
+    [[{ name: "a", token: "with space in short-secret" }], {}],
+    [["short-secret"], {}],
+    [[{ name: "a", token: longToken, tokenEnv: "X", more: "short-secret" }], { X: "short-secret" }],
+    [[{ name: "a", tokenEnv: "X" }], { X: "short-secret" }],
+    [[{ name: "a", tokenEnv: "MISSING" }], {}],
+    [
+      [
+        { name: "a", token: longToken },
+        { name: "a", token: `${longToken}2` },
+      ],
+      {},
+    ],
+    [
+      [
+        { name: "a", token: longToken },
+        { name: "b", token: longToken },
+      ],
+      {},
+    ],
+    [[{ token: longToken }], {}],
+  ])("%j is refused, and no token is shown", (tokens, env: Environment) => {
+    const message = refusedFile({ tokens }, env);
+    expect(message).toContain("FILE: tokens[");
+    expect(message).not.toContain("short-secret");
+    expect(message).not.toContain(longToken);
+  });
+
+  test("a token or secret in a broken file is not shown", () => {
+    expect(refusedFile(`{"tokens": [{"name": "a", "token": "${longToken}" oops}]}`)).not.toContain(longToken);
+    expect(refusedFile({ secrets: ["hunter2"] })).toBe("FILE: secrets[0] must be text of at least 8 characters");
+    expect(refusal({}, { HEDDLE_TOKEN: "hunter2" }).message).not.toContain("hunter2");
+  });
+});
+
+describe("docs/configuration.md", () => {
+  const text = readFileSync(new URL("../docs/configuration.md", import.meta.url), "utf8");
+  const table = text.slice(text.indexOf("## Keys of the file"), text.indexOf("## Variables"));
+  const rows = [...table.matchAll(/^\| `([^`]+)` \| ([^|]+) \| ([^|]+) \|/gm)];
+
+  test("lists the keys of the schema, in its order", () => {
+    expect(rows.map(([, key]) => key)).toEqual(configKeys);
+  });
+
+  test("gives the defaults that apply", () => {
+    const { listen, dataDir, logLevel, allowedOrigins, secrets, limits, timing } = defaultConfig;
+    const actual: Record<string, unknown> = {
+      listen: `${listen.host}:${listen.port}`,
+      data: dataDir,
+      logLevel,
+      allowedOrigins,
+      secrets,
+    };
+    for (const [key, value] of Object.entries(limits)) actual[`limits.${key}`] = value;
+    for (const [key, value] of Object.entries(timing)) actual[`timing.${key}`] = value;
+    const documented = rows
+      .filter(([, , value]) => value!.startsWith("`"))
+      .map(([, key, value]) => [key, JSON.parse(value!.replaceAll("`", ""))]);
+    expect(Object.fromEntries(documented)).toEqual(actual);
+  });
+
+  test("gives the bounds of every number", () => {
+    const bounds = rows.flatMap(([, key, , allowed]) => {
+      const [, min, max] = /^(\d+) to (\d+)$/.exec(allowed!) ?? [];
+      return min === undefined ? [] : [{ key: key!, min: Number(min), max: Number(max) }];
+    });
+    expect(bounds.map(({ key }) => key)).toEqual(configKeys.filter((key) => /^(limits|timing)\./.test(key)));
+    for (const { key, min, max } of bounds) {
+      const [section, name] = key.split(".") as [string, string];
+      for (const right of [min, max])
+        expect(() => load({ config: file({ [section]: { [name]: right } }) })).not.toThrow();
+      for (const wrong of [min - 1, max + 1]) expect(refusedFile({ [section]: { [name]: wrong } })).toContain(key);
+    }
+  });
+});
+
+function refusedOrNot(text: string): string {
+  try {
+    return refusedFile(text);
+  } catch {
+    return "accepted";
+  }
+}
