@@ -1,7 +1,7 @@
 // Flags, environment and file become one frozen Config, checked once; nothing else in the program reads any of them.
 // A flag beats a variable, a variable beats the file, the file beats the default. docs/configuration.md lists every key.
 import { resolve } from "node:path";
-import { isLoopback, type ListenAddress } from "./config/listen.js";
+import type { ListenAddress } from "./config/listen.js";
 import { isToken, type LogLevel, type Source } from "./config/schema.js";
 import {
   type ConfigFlags,
@@ -15,7 +15,6 @@ import {
 } from "./config/sources.js";
 import { HeddleError } from "./thread/errors.js";
 
-export { isLoopback } from "./config/listen.js";
 export { logLevels } from "./config/schema.js";
 export type { ConfigFlags, Environment } from "./config/sources.js";
 
@@ -78,7 +77,6 @@ export function loadConfig(given: { flags: ConfigFlags; env: Environment }): Con
     tokens: tokensOf(layers, env, problems),
     ...(flags.takeOver === true ? { takeOver: true } : {}),
   });
-  if (config.tokens.length === 0 && !isLoopback(config.listen.host)) problems.push(openToAll(layers, config));
   refuse(problems);
   return config;
 }
@@ -147,16 +145,6 @@ function tokensOf(layers: readonly Layer[], env: Environment, problems: Problem[
     if (clash !== undefined) problems.push({ field: dotted(path), text: `${layer!.name(path)}: ${clash}` });
   }
   return tokens;
-}
-
-function openToAll(layers: readonly Layer[], config: Config): Problem {
-  const source = layers.findLast((layer) => layer.values.listen !== undefined);
-  return {
-    field: "listen",
-    text:
-      `${source?.name(["listen"]) ?? "listen"} is ${config.listen.host}, which other machines can reach, and no token is set: ` +
-      "set HEDDLE_TOKEN or tokens in the file, or listen on 127.0.0.1",
-  };
 }
 
 function refuse(problems: readonly Problem[]): void {

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import { configKeys } from "../src/config/schema.js";
-import { type ConfigFlags, defaultConfig, type Environment, isLoopback, loadConfig } from "../src/config.js";
+import { type ConfigFlags, defaultConfig, type Environment, loadConfig } from "../src/config.js";
 import { HeddleError } from "../src/thread/errors.js";
 
 const directory = mkdtempSync(join(tmpdir(), "heddle-config-"));
@@ -106,25 +106,6 @@ describe("listen", () => {
   ])("%j is refused with the flag's name and the right form", (listen) => {
     expect(refusal({ listen }).message).toMatch(/^--listen must be host:port, such as .*, not "/);
   });
-
-  test.each(["127.0.0.1", "127.9.9.9", "localhost", "::1", "0:0:0:0:0:0:0:1", "::ffff:127.0.0.1"])(
-    "%s is loopback",
-    (host) => {
-      expect(isLoopback(host)).toBe(true);
-    },
-  );
-
-  test.each(["0.0.0.0", "::", "::2", "10.0.0.1", "example.com", "127.0.0.1.example.com", "::ffff:10.0.0.1"])(
-    "%s is not loopback",
-    (host) => {
-      expect(isLoopback(host)).toBe(false);
-    },
-  );
-
-  test("an address that others can reach needs a token", () => {
-    expect(refusal({ listen: "0.0.0.0:1" }).message).toMatch(/^--listen is 0\.0\.0\.0, .* HEDDLE_TOKEN/);
-    expect(load({ listen: "0.0.0.0:1" }, { HEDDLE_TOKEN: longToken }).listen.host).toBe("0.0.0.0");
-  });
 });
 
 describe("problems", () => {
@@ -188,7 +169,7 @@ describe("problems", () => {
     });
   });
 
-  test.each(["*", "https://a.example/", "a.example", "https://a.example/path"])("%s is not an origin", (origin) => {
+  test.each(["*", "https://*.example", "a.example", "https://a.example/path"])("%s is not an origin", (origin) => {
     expect(refusedFile({ allowedOrigins: [origin] })).toContain("allowedOrigins[0] must be an origin such as");
   });
 });

@@ -1,4 +1,4 @@
-// Addresses to listen on: reading `host:port`, and telling loopback from the rest.
+// Reads `host:port`. Whether the address may be bound is the server's to decide (server/bind-policy.ts).
 import { isIPv4, isIPv6 } from "node:net";
 
 export interface ListenAddress {
@@ -21,11 +21,4 @@ export function parseListen(text: string): ListenAddress | undefined {
   const port = Number(match?.[2] ?? Number.NaN);
   const hostIsRight = v6 === null ? isIPv4(host) || (hostName.test(host) && !/^[\d.]+$/.test(host)) : isIPv6(host);
   return hostIsRight && port <= highestPort ? { host, port } : undefined;
-}
-
-/** Can only processes of this machine reach the host? A name other than `localhost` counts as reachable by others. */
-export function isLoopback(host: string): boolean {
-  const text = host.toLowerCase().replace(/^::ffff:/, "");
-  if (isIPv4(text)) return text.startsWith("127.");
-  return text === "localhost" || (isIPv6(text) && /^[0:]*:0*1$/.test(text));
 }

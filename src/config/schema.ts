@@ -49,10 +49,8 @@ const token = z
   )
   .refine((entry) => (entry.token === undefined) !== (entry.tokenEnv === undefined), tokenEntryRule);
 
-const originRule = "an origin such as https://app.example.com or http://localhost:5173, without a path";
-const origin = z
-  .string(originRule)
-  .refine((value) => URL.canParse(value) && new URL(value).origin === value, originRule);
+const originRule = "an origin such as https://app.example.com or http://localhost:5173, without path or *";
+const origin = z.string(originRule).regex(/^[a-z][a-z0-9+.-]*:\/\/[^/*?#@\s]+\/?$/i, originRule);
 
 const section = <Shape extends z.core.$ZodLooseShape>(shape: Shape) => z.strictObject(shape, { error: "an object" });
 
