@@ -4,16 +4,16 @@ import type { ServerHttp2Stream } from "node:http2";
 
 export interface Exchange {
   readonly method: string;
-  /** Path without the query. */
+  /** Path without the query. Starts with one slash. */
   readonly path: string;
   readonly headers: IncomingHttpHeaders;
   /** In lower case, without parameters; empty when there is none. */
   readonly contentType: string;
   /** The raw pair, for doors that write bytes themselves. */
   readonly transport: Http1Transport | Http2Transport;
-  /** Headers every answer must carry (CORS). */
+  /** Headers every answer must carry (CORS; for a refusal also what the refusal calls for). Names in lower case. */
   readonly responseHeaders: Readonly<Record<string, string>>;
-  /** Who asks: the name of the token in the configuration, or "local" where none is required. */
+  /** Who asks: the name of the token in the configuration, or "local" where none is required. Empty in a refusal. */
   readonly principal: string;
 }
 
@@ -29,5 +29,5 @@ export interface Http2Transport {
   readonly rawHeaders: readonly string[];
 }
 
-/** Answers the exchange and returns true, or leaves it alone and returns false. */
+/** Answers the exchange and returns true, or leaves it alone and returns false. Contract: reads nothing before it decides. */
 export type Door = (exchange: Exchange) => boolean;

@@ -1,0 +1,86 @@
+// The HTTP/1.1 side: an http.Server that never listens, and is given its sockets.
+import { createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from "node:http";
+import type { Socket } from "node:net";
+import { transportHeaderBytes } from "./http2.js";
+import { defaultTiming, type Logger, type ServerLimits, type ServerTiming } from "./options.js";
+
+export interface Http1Side {
+  accept(socket: Socket): void;
+  /** Requests whose answer is not over. */
+  readonly open: ReadonlySet<ServerResponse>;
+  /** No connection outlives the request it carries now. */
+  drain(): void;
+  close(): void;
+}
+
+interface Http1Options {
+  readonly limits: ServerLimits;
+  readonly timing: ServerTiming;
+  readonly logger: Logger;
+  readonly onRequest: (request: IncomingMessage, response: ServerResponse) => void;
+}
+
+export function createHttp1Side(options: Http1Options): Http1Side {
+  const timing = { ...defaultTiming, ...options.timing };
+  const open = new Set<ServerResponse>();
+  let draining = false;
+
+  const server: Server = createServer({
+    maxHeaderSize: transportHeaderBytes(options.limits),
+    headersTimeout: timing.headersMs,
+    requestTimeout: timing.requestMs,
+    keepAliveTimeout: timing.keepAliveMs,
+    connectionsCheckingInterval: Math.max(10, Math.min(timing.headersMs, timing.requestMs) / 4),
+  });
+  // Only a listening server checks its timeouts: without this, a client that sends its headers a byte a minute stays.
+  server.emit("listening");
+
+  const receive = (request: IncomingMessage, response: ServerResponse): void => {
+    open.add(response);
+    response.once("close", () => {
+      open.delete(response);
+      if (draining) request.socket.destroySoon();
+    });
+    if (draining) response.setHeader("connection", "close");
+    options.onRequest(request, response);
+  };
+  server.on("request", receive);
+  // The body is invited by the edge, once it knows who asks.
+  server.on("checkContinue", receive);
+  server.on("clientError", (error, socket) => {
+    options.logger.debug({ err: error }, "a client sent something that is not HTTP");
+    answerBadRequest(error, socket as Socket);
+  });
+
+  return {
+    open,
+    accept(socket) {
+      server.emit("connection", socket);
+      socket.resume();
+    },
+    drain() {
+      draining = true;
+      for (const response of open) if (!response.headersSent) response.setHeader("connection", "close");
+      server.closeIdleConnections();
+    },
+    close() {
+      // Never listened, so that there is nothing to close but the timers and what is idle.
+      server.close(() => undefined);
+    },
+  };
+}
+
+function answerBadRequest(error: NodeJS.ErrnoException, socket: Socket): void {
+  if (error.code === "ECONNRESET" || !socket.writable) return void socket.destroy();
+  const status = clientErrorStatus[error.code ?? ""] ?? 400;
+  // In the middle of an answer, a second status line would be read as a part of its body.
+  const answering = (socket as Socket & { _httpMessage?: ServerResponse })._httpMessage?.headersSent ?? false;
+  if (!answering)
+    socket.write(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`);
+  socket.destroySoon();
+}
+
+const clientErrorStatus: Readonly<Record<string, number>> = {
+  HPE_HEADER_OVERFLOW: 431,
+  ERR_HTTP_REQUEST_TIMEOUT: 408,
+};

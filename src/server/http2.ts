@@ -1,0 +1,107 @@
+// The HTTP/2 side: an http2 server that never listens, and is given its sockets, plaintext or TLS. Streams are handed on
+// raw: Node's request and response objects are made only for those that no door takes.
+import {
+  constants,
+  createServer,
+  type IncomingHttpHeaders,
+  type ServerHttp2Session,
+  type ServerHttp2Stream,
+  type ServerOptions,
+} from "node:http2";
+import type { Socket } from "node:net";
+import type { Logger, ServerLimits } from "./options.js";
+
+/** The header size at which the transport itself gives up. Between the two the refusal says why. */
+export const transportHeaderBytes = (limits: Pick<ServerLimits, "headerBytes">): number =>
+  Math.min(2 * limits.headerBytes, Math.max(limits.headerBytes, 64 * 1024));
+
+const bounds = {
+  /** What a session may hold in Node's hands, in MB. Node's 10 refuses new streams behind a dozen stalled ones. */
+  sessionMemoryMb: 64,
+  headerPairs: 128,
+  /** Unread bytes of one request body, and of all bodies of one connection. */
+  streamWindowBytes: 256 * 1024,
+  sessionWindowBytes: 1024 * 1024,
+  /** Resets by the client that are forgiven: at once, and for each second. Node's 1,000 and 33 kill busy watchers. */
+  streamResetBurst: 10_000,
+  streamResetsPerSecond: 1_000,
+} as const;
+
+export interface Http2Side {
+  accept(socket: Socket): void;
+  readonly sessions: ReadonlySet<ServerHttp2Session>;
+  openStreams(): number;
+  /** Says goodbye twice (RFC 9113, 6.8): streams already under way are served, later ones belong elsewhere. */
+  drain(): void;
+}
+
+interface Http2Options {
+  readonly limits: ServerLimits;
+  readonly logger: Logger;
+  readonly onStream: (stream: ServerHttp2Stream, headers: IncomingHttpHeaders, rawHeaders: readonly string[]) => void;
+}
+
+export function createHttp2Side(options: Http2Options): Http2Side {
+  const sessions = new Set<ServerHttp2Session>();
+  let streams = 0;
+
+  const server = createServer(transportOptions(options.limits));
+  server.on("session", (session) => {
+    sessions.add(session);
+    session.once("close", () => sessions.delete(session));
+    session.on("error", (error) => options.logger.debug({ err: error }, "an HTTP/2 session failed"));
+    session.on("frameError", (type, code) => options.logger.debug({ type, code }, "an HTTP/2 frame could not be sent"));
+    session.setLocalWindowSize(bounds.sessionWindowBytes);
+  });
+  // A fourth argument that Node's types leave out.
+  const receive = (stream: ServerHttp2Stream, headers: IncomingHttpHeaders, _flags: number, rawHeaders: string[]) => {
+    streams += 1;
+    stream.once("close", () => {
+      streams -= 1;
+    });
+    options.onStream(stream, headers, rawHeaders);
+  };
+  server.on("stream", receive as (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => void);
+
+  return {
+    sessions,
+    openStreams: () => streams,
+    accept(socket) {
+      // A client that has said goodbye cannot answer anything: no HTTP/2 connection lives on half closed.
+      socket.allowHalfOpen = false;
+      server.emit("connection", socket);
+    },
+    drain() {
+      for (const session of sessions) farewell(session);
+    },
+  };
+}
+
+function transportOptions(limits: ServerLimits): ServerOptions {
+  const options: ServerOptions & { streamResetBurst: number; streamResetRate: number } = {
+    maxSessionMemory: bounds.sessionMemoryMb,
+    maxHeaderListPairs: bounds.headerPairs,
+    streamResetBurst: bounds.streamResetBurst,
+    streamResetRate: bounds.streamResetsPerSecond,
+    settings: {
+      enablePush: false,
+      maxConcurrentStreams: limits.streamsPerConnection,
+      maxHeaderListSize: transportHeaderBytes(limits),
+      initialWindowSize: bounds.streamWindowBytes,
+    },
+  };
+  return options;
+}
+
+/** The largest stream id: "finish what you have begun". */
+const everyStream = 2 ** 31 - 1;
+
+function farewell(session: ServerHttp2Session): void {
+  if (session.destroyed || session.closed) return;
+  session.goaway(constants.NGHTTP2_NO_ERROR, everyStream);
+  // Once the peer has answered a ping it has seen the first goodbye, and what it had sent before has arrived.
+  const close = (): void => {
+    if (!session.destroyed && !session.closed) session.close();
+  };
+  if (!session.ping(close)) close();
+}
