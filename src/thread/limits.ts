@@ -15,6 +15,8 @@ export const limits = {
   openCallIds: 256,
   batchEvents: 1000,
   contentChunkBytes: 1024 * 1024,
+  /** Bodies of one call. */
+  contentsPerCall: 64,
   /** Bodies that GetToolCall sends along. */
   inlineContentBytes: 1024 * 1024,
   /** One piece of ReadToolCallContent. */

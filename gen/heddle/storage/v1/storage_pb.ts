@@ -19,7 +19,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file heddle/storage/v1/storage.proto.
  */
 export const file_heddle_storage_v1_storage: GenFile = /*@__PURE__*/
-  fileDesc("Ch9oZWRkbGUvc3RvcmFnZS92MS9zdG9yYWdlLnByb3RvEhFoZWRkbGUuc3RvcmFnZS52MSLqAgoOVGhyZWFkRG9jdW1lbnQSDQoFdGl0bGUYASABKAkSPQoGbGFiZWxzGAIgAygLMi0uaGVkZGxlLnN0b3JhZ2UudjEuVGhyZWFkRG9jdW1lbnQuTGFiZWxzRW50cnkSLwoLY3JlYXRlX3RpbWUYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC2RlbGV0ZV90aW1lGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIcChRydW5fc3RhcnRlZF9zZXF1ZW5jZRgFIAEoBBIvCgVsZWFzZRgGIAEoCzIgLmhlZGRsZS5zdG9yYWdlLnYxLkxlYXNlRG9jdW1lbnQSDQoFZXBvY2gYByABKAQSGwoTY2xvc2VkX3JlY29yZGluZ19pZBgIIAEoCRotCgtMYWJlbHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIr0BCg1MZWFzZURvY3VtZW50EhQKDHJlY29yZGluZ19pZBgBIAEoCRINCgVlcG9jaBgCIAEoBBIQCghwcm9kdWNlchgDIAEoCRIrCghkdXJhdGlvbhgEIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIZChFwcm9kdWNlcl9zZXF1ZW5jZRgFIAEoBBIWCg5maXJzdF9zZXF1ZW5jZRgGIAEoBBIVCg1sYXN0X3NlcXVlbmNlGAcgASgEImQKEFRvb2xDYWxsRG9jdW1lbnQSJgoJdG9vbF9jYWxsGAEgASgLMhMuaGVkZGxlLnYxLlRvb2xDYWxsEigKCGNvbnRlbnRzGAIgAygLMhYuaGVkZGxlLnYxLkNvbnRlbnRJbmZvYgZwcm90bzM", [file_google_protobuf_duration, file_google_protobuf_timestamp, file_heddle_v1_content, file_heddle_v1_tool_call]);
+  fileDesc("Ch9oZWRkbGUvc3RvcmFnZS92MS9zdG9yYWdlLnByb3RvEhFoZWRkbGUuc3RvcmFnZS52MSLqAgoOVGhyZWFkRG9jdW1lbnQSDQoFdGl0bGUYASABKAkSPQoGbGFiZWxzGAIgAygLMi0uaGVkZGxlLnN0b3JhZ2UudjEuVGhyZWFkRG9jdW1lbnQuTGFiZWxzRW50cnkSLwoLY3JlYXRlX3RpbWUYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC2RlbGV0ZV90aW1lGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIcChRydW5fc3RhcnRlZF9zZXF1ZW5jZRgFIAEoBBIvCgVsZWFzZRgGIAEoCzIgLmhlZGRsZS5zdG9yYWdlLnYxLkxlYXNlRG9jdW1lbnQSDQoFZXBvY2gYByABKAQSGwoTY2xvc2VkX3JlY29yZGluZ19pZBgIIAEoCRotCgtMYWJlbHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIr0BCg1MZWFzZURvY3VtZW50EhQKDHJlY29yZGluZ19pZBgBIAEoCRINCgVlcG9jaBgCIAEoBBIQCghwcm9kdWNlchgDIAEoCRIrCghkdXJhdGlvbhgEIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIZChFwcm9kdWNlcl9zZXF1ZW5jZRgFIAEoBBIWCg5maXJzdF9zZXF1ZW5jZRgGIAEoBBIVCg1sYXN0X3NlcXVlbmNlGAcgASgEIm4KEFRvb2xDYWxsRG9jdW1lbnQSJgoJdG9vbF9jYWxsGAEgASgLMhMuaGVkZGxlLnYxLlRvb2xDYWxsEjIKCGNvbnRlbnRzGAIgAygLMiAuaGVkZGxlLnN0b3JhZ2UudjEuU3RvcmVkQ29udGVudCJNCg1TdG9yZWRDb250ZW50EiQKBGluZm8YASABKAsyFi5oZWRkbGUudjEuQ29udGVudEluZm8SFgoOcmVjZWl2ZWRfYnl0ZXMYAiABKARiBnByb3RvMw", [file_google_protobuf_duration, file_google_protobuf_timestamp, file_heddle_v1_content, file_heddle_v1_tool_call]);
 
 /**
  * A thread, apart from its events.
@@ -170,9 +170,9 @@ export type ToolCallDocument = Message<"heddle.storage.v1.ToolCallDocument"> & {
   /**
    * The bodies stored so far, visible or not.
    *
-   * @generated from field: repeated heddle.v1.ContentInfo contents = 2;
+   * @generated from field: repeated heddle.storage.v1.StoredContent contents = 2;
    */
-  contents: ContentInfo[];
+  contents: StoredContent[];
 };
 
 /**
@@ -181,4 +181,32 @@ export type ToolCallDocument = Message<"heddle.storage.v1.ToolCallDocument"> & {
  */
 export const ToolCallDocumentSchema: GenMessage<ToolCallDocument> = /*@__PURE__*/
   messageDesc(file_heddle_storage_v1_storage, 2);
+
+/**
+ * A body of a call.
+ *
+ * @generated from message heddle.storage.v1.StoredContent
+ */
+export type StoredContent = Message<"heddle.storage.v1.StoredContent"> & {
+  /**
+   * What it is, with its size as stored.
+   *
+   * @generated from field: heddle.v1.ContentInfo info = 1;
+   */
+  info?: ContentInfo | undefined;
+
+  /**
+   * Bytes received for it. Differs from the size as stored where redaction replaced something.
+   *
+   * @generated from field: uint64 received_bytes = 2;
+   */
+  receivedBytes: bigint;
+};
+
+/**
+ * Describes the message heddle.storage.v1.StoredContent.
+ * Use `create(StoredContentSchema)` to create a new message.
+ */
+export const StoredContentSchema: GenMessage<StoredContent> = /*@__PURE__*/
+  messageDesc(file_heddle_storage_v1_storage, 3);
 

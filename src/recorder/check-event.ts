@@ -1,0 +1,114 @@
+// What an event must be like whatever has happened before: ids that are UUIDs, enums that are set, texts within bounds.
+// Whether it may come now is the transition table's business (thread/state.ts).
+import { isStored, type StoredPayload, type ThreadEvent } from "../thread/event.js";
+import { isUuid } from "../thread/ids.js";
+import { limits } from "../thread/limits.js";
+import { ApprovalDecision, Role, RunOutcome, SuspendReason, TextPurpose, ToolCallOutcome } from "../thread/schema.js";
+
+/** What is wrong with the event, in words that say what would be right; undefined when nothing is. */
+export function eventFault(event: ThreadEvent, threadId: string): string | undefined {
+  if (event.sequence !== 0n) return "sequence is set by the server: leave it 0";
+  if (event.threadId !== "" && event.threadId !== threadId) return `thread_id must be empty or ${threadId}`;
+  if (!isUuid(event.runId)) return "run_id must be a UUID in lower case with hyphens";
+  if (event.payload.case === undefined) return "payload must be set to a case that this server knows";
+  if (!isStored(event.payload)) return "control frames cannot be recorded";
+  return firstFault(rules(event.payload));
+}
+
+type Rule = string | false | undefined;
+
+function firstFault(found: readonly Rule[]): string | undefined {
+  return found.find((rule): rule is string => typeof rule === "string");
+}
+
+const id = (value: string, field: string): Rule => !isUuid(value) && `${field} must be a UUID in lower case with hyphens`;
+const optionalId = (value: string, field: string): Rule => value !== "" && id(value, field);
+/** A value that this server knows, and not the unspecified one. */
+const chosen = (value: number, words: Readonly<Record<number, string>>, field: string): Rule =>
+  (value === 0 || words[value] === undefined) && `${field} must be set to a value that this server knows`;
+const atMost = (count: number, max: number, field: string): Rule => count > max && `${field} may have at most ${max} entries`;
+const delta = (text: string): Rule =>
+  text.length * 3 > limits.deltaBytes &&
+  Buffer.byteLength(text) > limits.deltaBytes &&
+  `text may have at most ${limits.deltaBytes} bytes: send it in several deltas`;
+const units = (text: string, max: number, field: string): Rule => text.length > max && `${field} may have at most ${max} UTF-16 units`;
+const hash = (bytes: Uint8Array, field: string): Rule => bytes.length !== 0 && bytes.length !== 32 && `${field} must be empty or 32 bytes`;
+const amount = (value: number | undefined, field: string): Rule =>
+  value !== undefined && !(Number.isFinite(value) && value >= 0) && `${field} must be a finite number, not negative`;
+
+function rules(payload: StoredPayload): Rule[] {
+  switch (payload.case) {
+    case "runStarted":
+      return [units(payload.value.model, 200, "model"), units(payload.value.requestId, 200, "request_id")];
+    case "runSuspended":
+      return [chosen(payload.value.reason, SuspendReason, "reason"), atMost(payload.value.openToolCallIds.length, limits.openCallIds, "open_tool_call_ids")];
+    case "runResumed":
+      return [];
+    case "runCompleted":
+      return [chosen(payload.value.outcome, RunOutcome, "outcome"), units(payload.value.finishReason, 64, "finish_reason")];
+    case "messageCreated":
+      return [id(payload.value.messageId, "message_id"), chosen(payload.value.role, Role, "role")];
+    case "messageDelta":
+      return [id(payload.value.messageId, "message_id"), delta(payload.value.text)];
+    case "messageCompleted": {
+      const { annotations, messageId, refusal } = payload.value;
+      return [
+        id(messageId, "message_id"),
+        atMost(annotations.length, limits.annotations, "annotations"),
+        Buffer.byteLength(refusal) > limits.refusalBytes && `refusal may have at most ${limits.refusalBytes} bytes`,
+        ...annotations.map(({ uri }) => units(uri, 2048, "annotations.uri")),
+        ...annotations.map(({ startIndex, endIndex }) => endIndex < startIndex && "annotations.end_index must not be before start_index"),
+      ];
+    }
+    case "reasoningDelta":
+      return [id(payload.value.reasoningId, "reasoning_id"), delta(payload.value.text)];
+    case "reasoningCompleted":
+      return [id(payload.value.reasoningId, "reasoning_id")];
+    case "planUpdated":
+      return [atMost(payload.value.entries.length, limits.planEntries, "entries")];
+    case "toolCallCreated": {
+      const { toolCallId, toolName, source, parentToolCallId, childThreadId } = payload.value;
+      return [
+        id(toolCallId, "tool_call_id"),
+        toolName.trim() === "" && "tool_name must be set",
+        units(toolName, 200, "tool_name"),
+        optionalId(parentToolCallId, "parent_tool_call_id"),
+        optionalId(childThreadId, "child_thread_id"),
+        ...(source?.source.case === "mcp"
+          ? [
+              source.source.value.serverLabel === "" && "source.mcp.server_label must be set",
+              source.source.value.toolName === "" && "source.mcp.tool_name must be set",
+            ]
+          : []),
+      ];
+    }
+    case "toolCallInputDelta":
+      return [id(payload.value.toolCallId, "tool_call_id"), delta(payload.value.text)];
+    case "toolCallTextDelta": {
+      const { toolCallId, purpose, field, text } = payload.value;
+      return [id(toolCallId, "tool_call_id"), chosen(purpose, TextPurpose, "purpose"), units(field, 64, "field"), delta(text)];
+    }
+    case "toolCallInputCompleted":
+      return [id(payload.value.toolCallId, "tool_call_id"), hash(payload.value.inputSha256, "input_sha256")];
+    case "toolCallApprovalRequested":
+      return [id(payload.value.toolCallId, "tool_call_id"), hash(payload.value.approvalSha256, "approval_sha256")];
+    case "toolCallApprovalResolved":
+      return [id(payload.value.toolCallId, "tool_call_id"), chosen(payload.value.decision, ApprovalDecision, "decision")];
+    case "toolCallStarted":
+    case "toolCallClaimed":
+      return [id(payload.value.toolCallId, "tool_call_id")];
+    case "toolCallProgress": {
+      const { toolCallId, completed, total } = payload.value;
+      return [id(toolCallId, "tool_call_id"), amount(completed, "completed"), amount(total, "total")];
+    }
+    case "toolCallOutputDelta": {
+      const { toolCallId, offset, text } = payload.value;
+      return [id(toolCallId, "tool_call_id"), offset !== 0n && "offset is set by the server: leave it 0", delta(text)];
+    }
+    case "toolCallComplete":
+      return [id(payload.value.toolCallId, "tool_call_id"), chosen(payload.value.outcome, ToolCallOutcome, "outcome")];
+    case "toolDiscoveryStarted":
+    case "toolDiscoveryComplete":
+      return [id(payload.value.discoveryId, "discovery_id")];
+  }
+}

@@ -1,0 +1,153 @@
+// Makes a writer's event fit to be stored: what the server knows is filled in, what people read is cleaned (T5), what is
+// secret is taken out. The event has been checked, and is allowed where things stand.
+import { type ThreadEvent, newEvent, type StoredPayload } from "../thread/event.js";
+import { limits } from "../thread/limits.js";
+import { type OpenCall, totalOutput } from "../thread/open-call.js";
+import { Executor, OutputStream, PlanEntryStatus, ToolCallOutcome, ToolKind } from "../thread/schema.js";
+import { cleanSummary, outcomeWords } from "../thread/summary.js";
+import { durationBetween, now } from "../thread/time.js";
+import type { Redactions } from "./redactions.js";
+
+export interface Surroundings {
+  readonly threadId: string;
+  readonly sequence: bigint;
+  /** The recording's producer; empty for Heddle's own runs. */
+  readonly producer: string;
+  /** The call the event is about, as it stands before it. */
+  readonly call: OpenCall | undefined;
+  /** The input body, where one is stored with or before the event. */
+  readonly input: { readonly bytes: number; readonly sha256: Uint8Array } | undefined;
+  readonly resultBytes: number;
+  /** The label of an open discovery. */
+  readonly serverLabel: string | undefined;
+  readonly redactions: Redactions;
+}
+
+export function completeEvent(draft: ThreadEvent, around: Surroundings): ThreadEvent {
+  const event = newEvent({
+    threadId: around.threadId,
+    sequence: around.sequence,
+    time: draft.time ?? now(),
+    runId: draft.runId,
+  });
+  // The draft passed `eventFault`, so its payload is a stored one.
+  event.payload = completed(draft.payload as StoredPayload, event, around);
+  return event;
+}
+
+function completed(payload: StoredPayload, event: ThreadEvent, around: Surroundings): StoredPayload {
+  const { call, redactions } = around;
+  const line = (text: string): string => cleanSummary(redactions.whole(text));
+  const cut = (text: string, units: number): string => cleanSummary(redactions.whole(text), units);
+  switch (payload.case) {
+    case "runStarted":
+      return { case: payload.case, value: { ...payload.value, model: line(payload.value.model), producer: around.producer } };
+    case "runCompleted":
+      return { case: payload.case, value: { ...payload.value, errorMessage: line(payload.value.errorMessage) } };
+    case "runSuspended":
+    case "runResumed":
+    case "messageCreated":
+    case "reasoningCompleted":
+      return payload;
+    case "messageDelta":
+    case "reasoningDelta":
+    case "toolCallInputDelta":
+    case "toolCallTextDelta":
+      return { ...payload, value: { ...payload.value, text: redactions.piece(payload) } } as StoredPayload;
+    case "messageCompleted": {
+      const annotations = payload.value.annotations.map((note) => ({ ...note, uri: redactions.whole(note.uri), title: line(note.title) }));
+      return { case: payload.case, value: { ...payload.value, annotations, refusal: redactions.whole(payload.value.refusal) } };
+    }
+    case "planUpdated": {
+      const entries = payload.value.entries.map((entry) => ({
+        ...entry,
+        content: line(entry.content),
+        status: entry.status || PlanEntryStatus.PENDING,
+      }));
+      return { case: payload.case, value: { ...payload.value, entries } };
+    }
+    case "toolCallCreated": {
+      const { toolName, title, kind } = payload.value;
+      const value = { ...payload.value, toolName: line(toolName), title: line(title) || line(toolName) };
+      return { case: payload.case, value: { ...value, kind: ToolKind[kind] && kind ? kind : ToolKind.OTHER } };
+    }
+    case "toolCallInputCompleted": {
+      const value = { ...payload.value, summary: line(payload.value.summary) || (call?.call.title ?? "") };
+      if (around.input) {
+        value.inputBytes = BigInt(around.input.bytes);
+        value.inputSha256 = around.input.sha256 as Uint8Array<ArrayBuffer>;
+      }
+      return { case: payload.case, value };
+    }
+    case "toolCallApprovalRequested": {
+      const { summary, reason } = payload.value;
+      return { case: payload.case, value: { ...payload.value, summary: line(summary) || startedSummary(call), reason: line(reason) } };
+    }
+    case "toolCallApprovalResolved": {
+      const { reason, resolvedBy } = payload.value;
+      return { case: payload.case, value: { ...payload.value, reason: line(reason), resolvedBy: line(resolvedBy) } };
+    }
+    case "toolCallStarted":
+      return {
+        case: payload.case,
+        value: {
+          ...payload.value,
+          toolName: toolName(call),
+          summary: line(payload.value.summary) || startedSummary(call),
+          executor: payload.value.executor || Executor.SERVER,
+        },
+      };
+    case "toolCallClaimed":
+      return { case: payload.case, value: { ...payload.value, executorName: line(payload.value.executorName) } };
+    case "toolCallProgress": {
+      const elapsed = payload.value.elapsed ?? durationBetween(call?.call.startTime, event.time);
+      return {
+        case: payload.case,
+        value: {
+          ...payload.value,
+          toolName: toolName(call),
+          startedSummary: startedSummary(call),
+          message: line(payload.value.message),
+          ...(elapsed && { elapsed }),
+        },
+      };
+    }
+    case "toolCallOutputDelta": {
+      const stream = OutputStream[payload.value.stream] && payload.value.stream ? payload.value.stream : OutputStream.STDOUT;
+      const offset = BigInt(call?.outputBytes[stream] ?? 0);
+      const text = redactions.piece({ ...payload, value: { ...payload.value, stream } });
+      return { case: payload.case, value: { ...payload.value, stream, offset, text } };
+    }
+    case "toolCallComplete": {
+      const { outcome, summary, error, locations, totalLocations } = payload.value;
+      const duration = durationBetween(call?.call.startTime, event.time);
+      const success = outcome === ToolCallOutcome.SUCCEEDED;
+      const value = {
+        ...payload.value,
+        toolName: toolName(call),
+        success,
+        summary: line(summary) || outcomeWords(outcome),
+        locations: locations.slice(0, limits.locations).map((place) => ({ ...place, path: cut(place.path, limits.pathUnits) })),
+        totalLocations: Math.max(totalLocations, locations.length),
+        resultBytes: BigInt(around.resultBytes),
+        outputBytes: BigInt(call ? totalOutput(call) : 0),
+      };
+      if (duration) value.duration = duration;
+      else delete value.duration;
+      if (error && !success) value.error = { ...error, kind: cut(error.kind, 64), code: cut(error.code, 64), message: line(error.message) };
+      else delete value.error;
+      return { case: payload.case, value };
+    }
+    case "toolDiscoveryStarted":
+      return { case: payload.case, value: { ...payload.value, serverLabel: line(payload.value.serverLabel) } };
+    case "toolDiscoveryComplete":
+      return {
+        case: payload.case,
+        value: { ...payload.value, serverLabel: around.serverLabel ?? "", errorMessage: line(payload.value.errorMessage) },
+      };
+  }
+}
+
+const toolName = (call: OpenCall | undefined): string => call?.call.toolName ?? "";
+
+const startedSummary = (call: OpenCall | undefined): string => call?.call.startedSummary || (call?.call.title ?? "");

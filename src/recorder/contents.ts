@@ -1,0 +1,108 @@
+// Bodies as they arrive in pieces: each piece is checked against what came before, text is redacted, and inputs are hashed.
+import { createHash, type Hash } from "node:crypto";
+import { create } from "@bufbuild/protobuf";
+import type { BodyWrite } from "../log/event-log.js";
+import { HeddleError } from "../thread/errors.js";
+import { isUuid, type ToolCallId } from "../thread/ids.js";
+import { limits } from "../thread/limits.js";
+import type { OpenCall, OpenContent } from "../thread/open-call.js";
+import { type ContentChunk, ContentInfoSchema, ContentRole } from "../thread/schema.js";
+import type { ThreadState } from "../thread/state.js";
+import type { Redactions } from "./redactions.js";
+
+/** The hashes of inputs that are still arriving. */
+export class Inputs {
+  readonly #hashes: Map<string, { bytes: number; hash: Hash }>;
+
+  constructor(hashes: ReadonlyMap<string, { bytes: number; hash: Hash }> = new Map()) {
+    this.#hashes = new Map(hashes);
+  }
+
+  fork(): Inputs {
+    return new Inputs(this.#hashes);
+  }
+
+  add(callId: string, bytes: Uint8Array): void {
+    const before = this.#hashes.get(callId);
+    // Copied before it changes: a draft that is thrown away must leave the original alone.
+    const hash = before ? before.hash.copy() : createHash("sha256");
+    this.#hashes.set(callId, { bytes: (before?.bytes ?? 0) + bytes.length, hash: hash.update(bytes) });
+  }
+
+  of(callId: string): { bytes: number; sha256: Uint8Array } | undefined {
+    const input = this.#hashes.get(callId);
+    return input && { bytes: input.bytes, sha256: input.hash.copy().digest() };
+  }
+
+  forget(callId: string): void {
+    this.#hashes.delete(callId);
+  }
+}
+
+interface Around {
+  readonly state: ThreadState;
+  readonly redactions: Redactions;
+  readonly inputs: Inputs;
+}
+
+/** The call with the piece added, and what to store of it. `index` is the chunk's place in the batch, for the error. */
+export function addContent(chunk: ContentChunk, index: number, around: Around): { open: OpenCall; body: BodyWrite | undefined } {
+  const open = around.state.calls.get(chunk.toolCallId);
+  const known = open?.contents.find(({ info }) => info.contentId === chunk.contentId);
+  const fault = chunkFault(chunk, open, known);
+  if (!open || fault) {
+    const field = `contents[${index}].${fault?.field ?? "tool_call_id"}`;
+    const rule = fault?.rule ?? "must be an open call of this thread";
+    throw new HeddleError("invalid_field", `${field} ${rule}`, { detail: { field, rule } });
+  }
+  const bytes = storedBytes(chunk, known, around);
+  const before = known?.info.sizeBytes ?? 0n;
+  const content: OpenContent = {
+    receivedBytes: (known?.receivedBytes ?? 0) + chunk.data.length,
+    info: create(ContentInfoSchema, {
+      contentId: chunk.contentId,
+      role: chunk.role,
+      mediaType: known?.info.mediaType ?? (chunk.mediaType || "application/octet-stream"),
+      sizeBytes: before + BigInt(bytes.length),
+    }),
+  };
+  const contents = known ? open.contents.map((other) => (other === known ? content : other)) : [...open.contents, content];
+  const body = { callId: chunk.toolCallId as ToolCallId, contentId: chunk.contentId, offset: Number(before), bytes };
+  // An empty body is stored as one empty piece, so that it can be read; later empty pieces add nothing.
+  return { open: { ...open, contents }, body: bytes.length > 0 || !known ? body : undefined };
+}
+
+const contentId = /^[a-z0-9][a-z0-9._-]{0,63}$/;
+const mediaType = /^[\x20-\x7e]{0,200}$/;
+
+function chunkFault(chunk: ContentChunk, open: OpenCall | undefined, known: OpenContent | undefined): { field: string; rule: string } | undefined {
+  if (!isUuid(chunk.toolCallId)) return { field: "tool_call_id", rule: "must be a UUID in lower case with hyphens" };
+  if (!open) return { field: "tool_call_id", rule: "must be an open call of this thread, created before or in this batch" };
+  if (!contentId.test(chunk.contentId)) return { field: "content_id", rule: "must be 1 to 64 characters of a-z 0-9 - _ . and start with a letter or digit" };
+  if (chunk.role === ContentRole.UNSPECIFIED || ContentRole[chunk.role] === undefined) return { field: "role", rule: "must be set to a value that this server knows" };
+  if ((chunk.role === ContentRole.INPUT) !== (chunk.contentId === "input")) return { field: "content_id", rule: "must be `input` for the input, and for nothing else" };
+  if ((chunk.role === ContentRole.RESULT) !== (chunk.contentId === "result")) return { field: "content_id", rule: "must be `result` for the result, and for nothing else" };
+  if (known && known.info.role !== chunk.role) return { field: "role", rule: "must be the same in every chunk of a body" };
+  if (!mediaType.test(chunk.mediaType)) return { field: "media_type", rule: "may have at most 200 printable ASCII characters" };
+  if (chunk.data.length > limits.contentChunkBytes) return { field: "data", rule: `may have at most ${limits.contentChunkBytes} bytes in one chunk` };
+  if (chunk.role === ContentRole.INPUT && open.state !== "created") return { field: "content_id", rule: "the input is complete: nothing can be added to it" };
+  if (!known && open.contents.length >= limits.contentsPerCall) return { field: "content_id", rule: `a call may have at most ${limits.contentsPerCall} bodies` };
+  const expected = BigInt(known?.receivedBytes ?? 0);
+  if (chunk.offset !== expected) return { field: "offset", rule: `must be ${expected}, the number of bytes received before` };
+  return undefined;
+}
+
+const textual = /^text\/|[/+](json|xml|javascript|x-ndjson|yaml)\b/i;
+
+/** Inputs are stored as they are: whoever runs the call needs them exact, and their hash is on the stream. */
+function storedBytes(chunk: ContentChunk, known: OpenContent | undefined, { redactions, inputs }: Around): Uint8Array {
+  if (chunk.role === ContentRole.INPUT) {
+    inputs.add(chunk.toolCallId, chunk.data);
+    return chunk.data;
+  }
+  if (!textual.test(known?.info.mediaType ?? chunk.mediaType)) return chunk.data;
+  // Read as one character a byte: what is secret is ASCII, and a character cut in two by a chunk's end stays whole.
+  const text = Buffer.from(chunk.data.buffer, chunk.data.byteOffset, chunk.data.length).toString("latin1");
+  const redacted = redactions.inStream(`${chunk.toolCallId} body ${chunk.contentId}`, text);
+  return redacted === text ? chunk.data : Buffer.from(redacted, "latin1");
+}

@@ -1,0 +1,64 @@
+// The only writer of history. It keeps one ThreadWriter for each thread that is being written, and forgets it when the
+// thread is idle: what matters is in the log.
+import type { EventLog, ThreadKey } from "../log/event-log.js";
+import type { Redactor } from "../thread/redact.js";
+import { loadThread } from "./load-thread.js";
+import type { ThreadView } from "./thread-draft.js";
+import { ThreadWriter, type Write } from "./thread-writer.js";
+
+export class Recorder {
+  readonly log: EventLog;
+  readonly #redactor: Redactor;
+  readonly #writers = new Map<string, Promise<ThreadWriter>>();
+
+  constructor(log: EventLog, redactor: Redactor) {
+    this.log = log;
+    this.#redactor = redactor;
+  }
+
+  /** Adds to the thread what the write puts on its draft. Resolves when it is flushed. */
+  async write<Result>(key: ThreadKey, write: Write<Result>): Promise<Result> {
+    for (;;) {
+      const loading = this.#writer(key);
+      const writer = await loading;
+      // It may have been forgotten while we waited for it; two writers of one thread would only fence each other off.
+      if (this.#writers.get(nameOf(key)) === loading) return writer.write(write);
+    }
+  }
+
+  /** The thread as it is stored, with what is open in it. */
+  async view(key: ThreadKey): Promise<ThreadView> {
+    const writing = this.#writers.get(nameOf(key));
+    return writing ? (await writing).view : loadThread(this.log, key, this.#redactor);
+  }
+
+  /** Threads that are being written now. */
+  get writing(): number {
+    return this.#writers.size;
+  }
+
+  #writer(key: ThreadKey): Promise<ThreadWriter> {
+    const name = nameOf(key);
+    const known = this.#writers.get(name);
+    if (known) return known;
+    const loading = this.#load(key, name);
+    this.#writers.set(name, loading);
+    loading.catch(() => this.#writers.delete(name));
+    return loading;
+  }
+
+  async #load(key: ThreadKey, name: string): Promise<ThreadWriter> {
+    const load = () => loadThread(this.log, key, this.#redactor);
+    const writer: ThreadWriter = new ThreadWriter(this.log, key, {
+      view: await load(),
+      load,
+      onIdle: () => {
+        // A write may have joined the queue since: only a writer with nothing to do is forgotten.
+        if (writer.idle) this.#writers.delete(name);
+      },
+    });
+    return writer;
+  }
+}
+
+const nameOf = (key: ThreadKey): string => `${key.tenant}/${key.threadId}`;

@@ -1,0 +1,87 @@
+// Who follows what. One tail per followed thread, made with its first subscriber and gone with its last.
+import type { EventLog, Span, ThreadKey } from "../log/event-log.js";
+import { Tail, type TailEnd, tailLimits } from "./tail.js";
+
+export class Hub {
+  readonly #log: EventLog;
+  readonly #tails = new Map<string, { tail: Tail; subscribers: number }>();
+  #subscriptions = 0;
+
+  constructor(log: EventLog) {
+    this.#log = log;
+  }
+
+  get subscriptions(): number {
+    return this.#subscriptions;
+  }
+
+  /** A subscriber at a position. `head` is the thread's head as just read from the log. */
+  subscribe(key: ThreadKey, position: { after: bigint; head: bigint }): Cursor {
+    const name = `${key.tenant}/${key.threadId}`;
+    const shared = this.#tails.get(name) ?? { tail: new Tail(this.#log, key, position.head), subscribers: 0 };
+    this.#tails.set(name, shared);
+    shared.subscribers++;
+    this.#subscriptions++;
+    return new Cursor(this.#log, key, {
+      tail: shared.tail,
+      after: position.after,
+      release: () => {
+        this.#subscriptions--;
+        if (--shared.subscribers > 0) return;
+        shared.tail.close();
+        this.#tails.delete(name);
+      },
+    });
+  }
+}
+
+/** A position in a thread's log. Pulls; nothing is ever queued for it. */
+export class Cursor {
+  readonly #log: EventLog;
+  readonly #key: ThreadKey;
+  readonly #tail: Tail;
+  readonly #release: () => void;
+  #released = false;
+  #callback: (() => void) | undefined;
+  position: bigint;
+
+  constructor(log: EventLog, key: ThreadKey, options: { tail: Tail; after: bigint; release: () => void }) {
+    this.#log = log;
+    this.#key = key;
+    this.#tail = options.tail;
+    this.#release = options.release;
+    this.position = options.after;
+  }
+
+  /** True when the tail does not reach back to the position: `read` the log. */
+  get behind(): boolean {
+    return this.position < this.#tail.start;
+  }
+
+  get end(): TailEnd | undefined {
+    return this.#tail.end;
+  }
+
+  /** What the tail has after the position; undefined when there is nothing new. */
+  live(): Span | undefined {
+    return this.#tail.after(this.position);
+  }
+
+  /** What the log has after the position. */
+  read(): Promise<Span | undefined> {
+    return this.#log.read(this.#key, this.position, tailLimits.readBytes);
+  }
+
+  /** Calls back once when there is news, unless released before. One callback a cursor. */
+  wake(callback: () => void): void {
+    this.#callback = callback;
+    this.#tail.wake(callback);
+  }
+
+  release(): void {
+    if (this.#released) return;
+    this.#released = true;
+    if (this.#callback) this.#tail.unwake(this.#callback);
+    this.#release();
+  }
+}

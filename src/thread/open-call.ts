@@ -1,0 +1,115 @@
+// One call that is not over, and what each event makes of it.
+import { create } from "@bufbuild/protobuf";
+import type { Timestamp } from "@bufbuild/protobuf/wkt";
+import { type ContentInfo, ContentRole } from "../../gen/heddle/v1/content_pb.js";
+import type { OutputStream } from "../../gen/heddle/v1/event_pb.js";
+import { type ToolCall, ToolCallSchema } from "../../gen/heddle/v1/tool_call_pb.js";
+import type { CallPayload, ThreadEvent } from "./event.js";
+import { durationBetween } from "./time.js";
+import { type CallState, callStep, callTransitions, wireState } from "./tool-call.js";
+
+/** A call that is not over. A value: replaced, never changed. */
+export interface OpenCall {
+  readonly state: CallState;
+  /** As GetToolCall shows it, without its bodies. */
+  readonly call: ToolCall;
+  readonly contents: readonly OpenContent[];
+  /** UTF-8 bytes stored per output stream. */
+  readonly outputBytes: Readonly<Record<number, number>>;
+  /** UTF-8 bytes of input stored as deltas. */
+  readonly inputDeltaBytes: number;
+}
+
+export interface OpenContent {
+  readonly info: ContentInfo;
+  readonly receivedBytes: number;
+}
+
+type Created = Extract<CallPayload, { case: "toolCallCreated" }>["value"];
+
+export function createdCall(event: ThreadEvent, created: Created): OpenCall {
+  const { toolCallId, toolName, title, kind, source, index, attempt, parentToolCallId, childThreadId } = created;
+  const call = create(ToolCallSchema, {
+    id: toolCallId,
+    threadId: event.threadId,
+    runId: event.runId,
+    toolName,
+    title,
+    kind,
+    source: source ?? {},
+    index,
+    attempt,
+    parentToolCallId,
+    childThreadId,
+    state: wireState.created,
+    createdSequence: event.sequence,
+    ...withTime("createTime", event.time),
+  });
+  return { state: "created", call, contents: [], outputBytes: {}, inputDeltaBytes: 0 };
+}
+
+type StepPayload = Exclude<CallPayload, { case: "toolCallCreated" }>;
+
+export function afterStep(open: OpenCall, event: ThreadEvent, payload: StepPayload): OpenCall {
+  const next = callTransitions[open.state][callStep(payload)];
+  const state = next === "illegal" ? open.state : next;
+  const moved = (changes: Partial<ToolCall>): OpenCall => ({
+    ...open,
+    state,
+    call: { ...open.call, state: wireState[state], ...changes },
+  });
+  switch (payload.case) {
+    case "toolCallInputDelta":
+      return { ...open, inputDeltaBytes: open.inputDeltaBytes + Buffer.byteLength(payload.value.text) };
+    case "toolCallTextDelta":
+    case "toolCallProgress":
+      return open;
+    case "toolCallOutputDelta":
+      return { ...open, outputBytes: addOutput(open, payload.value.stream, payload.value.text) };
+    case "toolCallInputCompleted":
+      return moved({ startedSummary: payload.value.summary });
+    case "toolCallApprovalRequested":
+    case "toolCallApprovalResolved":
+    case "toolCallClaimed":
+      return moved({});
+    case "toolCallStarted":
+      return moved({
+        startedSummary: payload.value.summary,
+        executor: payload.value.executor,
+        ...withTime("startTime", event.time),
+      });
+    case "toolCallComplete": {
+      const { outcome, summary, error, locations, exitCode } = payload.value;
+      const duration = durationBetween(open.call.startTime, event.time);
+      return moved({
+        outcome,
+        completeSummary: summary,
+        locations,
+        completedSequence: event.sequence,
+        outputBytes: BigInt(totalOutput(open)),
+        ...(error && { error }),
+        ...(exitCode !== undefined && { exitCode }),
+        ...(duration && { duration }),
+        ...withTime("completeTime", event.time),
+      });
+    }
+  }
+}
+
+const addOutput = (open: OpenCall, stream: OutputStream, text: string): Record<number, number> => ({
+  ...open.outputBytes,
+  [stream]: (open.outputBytes[stream] ?? 0) + Buffer.byteLength(text),
+});
+
+export const totalOutput = (open: OpenCall): number =>
+  Object.values(open.outputBytes).reduce((sum, bytes) => sum + bytes, 0);
+
+/** A body shows once the event that completes it is recorded: the input with InputCompleted, the others with Complete. */
+export const isVisible = (state: CallState, info: ContentInfo): boolean =>
+  state === "over" ||
+  (info.role === ContentRole.INPUT && state !== "created") ||
+  (info.role === ContentRole.PREVIEW && state === "awaiting_approval");
+
+function withTime<Name extends "createTime" | "startTime" | "completeTime">(name: Name, time: Timestamp | undefined) {
+  return (time ? { [name]: time } : {}) as Partial<Pick<ToolCall, Name>>;
+}

@@ -1,0 +1,35 @@
+// The generated words that the log, the recorder and the verbs speak. They import them from here: gen/ stays behind
+// one door, and a change of generator touches one file.
+export {
+  LeaseDocumentSchema,
+  type LeaseDocument,
+  StoredContentSchema,
+  ThreadDocumentSchema,
+  type ThreadDocument,
+  ToolCallDocumentSchema,
+  type ToolCallDocument,
+} from "../../gen/heddle/storage/v1/storage_pb.js";
+export {
+  type ContentChunk,
+  type ContentInfo,
+  ContentInfoSchema,
+  ContentRole,
+} from "../../gen/heddle/v1/content_pb.js";
+export {
+  Closing_Reason as ClosingReason,
+  OutputStream,
+  PlanEntry_Status as PlanEntryStatus,
+  Role,
+  RunOutcome,
+  SuspendReason,
+  TextPurpose,
+  ToolCallApprovalResolved_Decision as ApprovalDecision,
+} from "../../gen/heddle/v1/event_pb.js";
+export { type Thread, ThreadSchema, ThreadState as WireThreadState } from "../../gen/heddle/v1/thread_service_pb.js";
+export {
+  Executor,
+  type ToolCall,
+  ToolCallOutcome,
+  ToolCallSchema,
+  ToolKind,
+} from "../../gen/heddle/v1/tool_call_pb.js";

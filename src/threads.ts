@@ -1,0 +1,177 @@
+// The verbs that every door uses. Doors translate requests into these and answers out of them; nothing else reaches the
+// recorder, the log or the streams.
+import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
+import { timestampFromMs } from "@bufbuild/protobuf/wkt";
+import type { EventLog, StoredThread, ThreadKey } from "./log/event-log.js";
+import { existingThread } from "./recorder/load-thread.js";
+import type { Recorder } from "./recorder/recorder.js";
+import { type Assigned, type Batch, type Hold, type Opened, type Recordings, refuseIfBusy } from "./recorder/recordings.js";
+import type { Feed, Sink } from "./stream/feed.js";
+import type { Feeds } from "./stream/feeds.js";
+import { follow } from "./stream/follow.js";
+import { HeddleError } from "./thread/errors.js";
+import type { ThreadEvent } from "./thread/event.js";
+import { newId, parseId, type ThreadId } from "./thread/ids.js";
+import { limits } from "./thread/limits.js";
+import { type Thread, ThreadDocumentSchema, ThreadSchema, WireThreadState } from "./thread/schema.js";
+import { cleanSummary } from "./thread/summary.js";
+import { now } from "./thread/time.js";
+
+/** Every request acts for one tenant. */
+export const defaultTenant = "default";
+
+export interface FollowRequest {
+  readonly threadId: string;
+  readonly afterSequence: bigint;
+  readonly follow: boolean;
+}
+
+export interface Page {
+  readonly pageSize: number;
+  /** The id after which the page begins; empty for the first one. */
+  readonly after: string;
+}
+
+export class Threads {
+  readonly #log: EventLog;
+  readonly #recorder: Recorder;
+  readonly #recordings: Recordings;
+  readonly #feeds: Feeds;
+
+  constructor(parts: { log: EventLog; recorder: Recorder; recordings: Recordings; feeds: Feeds }) {
+    this.#log = parts.log;
+    this.#recorder = parts.recorder;
+    this.#recordings = parts.recordings;
+    this.#feeds = parts.feeds;
+  }
+
+  async create(request: { threadId: string; title: string; labels: Readonly<Record<string, string>> }): Promise<Thread> {
+    const key = request.threadId ? keyOf(request.threadId) : { tenant: defaultTenant, threadId: newId<ThreadId>() };
+    checkLabels(request.labels);
+    const document = create(ThreadDocumentSchema, {
+      title: cleanSummary(request.title),
+      labels: { ...request.labels },
+      createTime: now(),
+    });
+    const created = await this.#log.create(key, toBinary(ThreadDocumentSchema, document));
+    const stored = await this.#log.readThread(key);
+    if (!created && stored?.removed) {
+      throw new HeddleError("thread_id_retired", `Thread ${key.threadId} was deleted, and ids are never used again`);
+    }
+    return this.get(key.threadId);
+  }
+
+  async get(threadId: string): Promise<Thread> {
+    const key = keyOf(threadId);
+    return this.#show(await existingThread(this.#log, key));
+  }
+
+  /** A page in order of ids, and the id after which the next one begins: empty on the last. */
+  async list({ pageSize, after }: Page): Promise<{ threads: Thread[]; nextAfter: string }> {
+    const limit = clampPageSize(pageSize);
+    const found = await this.#log.listThreads(defaultTenant, {
+      limit: limit + 1,
+      ...(after && { after: parseId<ThreadId>(after, "page_token") }),
+    });
+    const threads = await Promise.all(found.slice(0, limit).map((stored) => this.#show(stored)));
+    return { threads, nextAfter: found.length > limit ? (threads.at(-1)?.id ?? "") : "" };
+  }
+
+  async delete(threadId: string): Promise<void> {
+    const key = keyOf(threadId);
+    const stored = await this.#log.readThread(key);
+    if (stored?.removed) return;
+    await this.#recorder.write(key, (draft) => {
+      refuseIfBusy(draft.document, draft.state.run?.runId);
+      const { createTime } = draft.document;
+      draft.document = create(ThreadDocumentSchema, { deleteTime: now(), ...(createTime && { createTime }) });
+      draft.removed = true;
+    });
+  }
+
+  /** A feed for doors that write bytes. Not started: the request's errors come before Ready. */
+  async openFeed(request: FollowRequest, sink: Sink): Promise<Feed> {
+    const key = keyOf(request.threadId);
+    if (this.#feeds.closing) throw new HeddleError("shutting_down", "The server is shutting down: resume elsewhere or later");
+    const { head } = await existingThread(this.#log, key);
+    if (request.afterSequence > head) {
+      throw new HeddleError("sequence_out_of_range", `after_sequence is beyond the head, ${head}`, {
+        detail: { headSequence: head, firstSequence: head > 0n ? 1n : 0n },
+      });
+    }
+    return this.#feeds.open(key, { after: request.afterSequence, head, follow: request.follow, sink });
+  }
+
+  /** The same as messages. */
+  follow(request: FollowRequest, signal: AbortSignal): AsyncGenerator<ThreadEvent> {
+    return follow((sink) => this.openFeed(request, sink), signal);
+  }
+
+  async openRecording(threadId: string, request: { producer: string; leaseMs: number | undefined; takeOver: boolean }): Promise<Opened> {
+    const key = keyOf(threadId);
+    const producer = cleanSummary(request.producer);
+    if (!producer) throw invalid("producer", "must be a name of 1 to 200 characters");
+    const { min, max } = limits.leaseMs;
+    const leaseMs = request.leaseMs ?? limits.leaseMs.default;
+    if (!(leaseMs >= min && leaseMs <= max)) throw invalid("lease_duration", `must be between ${min / 1000} and ${max / 1000} seconds`);
+    return this.#recordings.open(key, { producer, leaseMs, takeOver: request.takeOver });
+  }
+
+  record(threadId: string, batch: Batch): Promise<Assigned> {
+    const key = keyOf(threadId);
+    if (batch.events.length > limits.batchEvents) throw invalid("events", `may have at most ${limits.batchEvents} entries`);
+    return this.#recordings.record(key, batch);
+  }
+
+  closeRecording(threadId: string, hold: Hold): Promise<bigint> {
+    return this.#recordings.close(keyOf(threadId), hold);
+  }
+
+  async #show(stored: StoredThread): Promise<Thread> {
+    const document = fromBinary(ThreadDocumentSchema, stored.document);
+    const base = {
+      id: stored.threadId,
+      title: document.title,
+      labels: document.labels,
+      createTime: document.createTime ?? timestampFromMs(0),
+    };
+    if (document.runStartedSequence === 0n) {
+      return create(ThreadSchema, { ...base, headSequence: stored.head, state: WireThreadState.IDLE });
+    }
+    const { head, state } = await this.#recorder.view({ tenant: defaultTenant, threadId: stored.threadId });
+    return create(ThreadSchema, {
+      ...base,
+      headSequence: head,
+      state: stateOf(state.run),
+      runId: state.run?.runId ?? "",
+      openToolCalls: state.calls.size,
+    });
+  }
+}
+
+export const keyOf = (threadId: string): ThreadKey => ({
+  tenant: defaultTenant,
+  threadId: parseId<ThreadId>(threadId, "thread_id"),
+});
+
+export const clampPageSize = (pageSize: number): number =>
+  Math.min(pageSize || limits.pageSize.default, limits.pageSize.max);
+
+export const invalid = (field: string, rule: string): HeddleError =>
+  new HeddleError("invalid_field", `${field} ${rule}`, { detail: { field, rule } });
+
+function stateOf(run: { suspended: boolean } | undefined): WireThreadState {
+  if (!run) return WireThreadState.IDLE;
+  return run.suspended ? WireThreadState.SUSPENDED : WireThreadState.RUNNING;
+}
+
+function checkLabels(labels: Readonly<Record<string, string>>): void {
+  const { count, keyUnits, valueUnits } = limits.labels;
+  const entries = Object.entries(labels);
+  if (entries.length > count) throw invalid("labels", `may have at most ${count} entries`);
+  for (const [name, value] of entries) {
+    if (name.length < 1 || name.length > keyUnits) throw invalid("labels", `must have keys of 1 to ${keyUnits} characters`);
+    if (value.length > valueUnits) throw invalid("labels", `must have values of at most ${valueUnits} characters`);
+  }
+}
+

@@ -1,0 +1,110 @@
+// The verbs about tool calls: one call as it stands, its bodies, and the calls of a thread.
+import { create, fromBinary } from "@bufbuild/protobuf";
+import type { EventLog, ThreadKey } from "./log/event-log.js";
+import { existingThread } from "./recorder/load-thread.js";
+import { HeddleError } from "./thread/errors.js";
+import { parseId, type ThreadId, type ToolCallId } from "./thread/ids.js";
+import { limits } from "./thread/limits.js";
+import { isVisible } from "./thread/open-call.js";
+import { type ContentInfo, type ToolCall, ToolCallDocumentSchema, ToolCallSchema } from "./thread/schema.js";
+import { stateFromWire } from "./thread/tool-call.js";
+import { clampPageSize, defaultTenant, invalid, keyOf } from "./threads.js";
+
+export interface CallWithContents {
+  readonly call: ToolCall;
+  /** The visible bodies that fit in `limits.inlineContentBytes`, smallest first. */
+  readonly contents: readonly { info: ContentInfo; data: Uint8Array }[];
+}
+
+export interface ContentPiece {
+  readonly info: ContentInfo;
+  readonly offset: number;
+  readonly data: Uint8Array;
+}
+
+export class ToolCalls {
+  readonly #log: EventLog;
+
+  constructor(log: EventLog) {
+    this.#log = log;
+  }
+
+  async get(toolCallId: string): Promise<CallWithContents> {
+    const { key, call } = await this.#find(toolCallId);
+    const contents: { info: ContentInfo; data: Uint8Array }[] = [];
+    let room = limits.inlineContentBytes;
+    for (const info of [...call.contents].sort((a, b) => Number(a.sizeBytes - b.sizeBytes))) {
+      const size = Number(info.sizeBytes);
+      if (size > room) break;
+      room -= size;
+      contents.push({ info, data: await this.#whole(key, call.id, info) });
+    }
+    return { call, contents };
+  }
+
+  /** A body from an offset on, piece by piece. */
+  async *readContent(request: { toolCallId: string; contentId: string; offset: bigint }): AsyncGenerator<ContentPiece> {
+    const { key, call } = await this.#find(request.toolCallId);
+    const info = call.contents.find(({ contentId }) => contentId === request.contentId);
+    if (!info) throw new HeddleError("content_not_found", `Tool call ${call.id} has no body ${request.contentId}, or it is not complete yet`);
+    if (request.offset > info.sizeBytes) throw new HeddleError("content_out_of_range", `The body has ${info.sizeBytes} bytes`);
+    let offset = Number(request.offset);
+    do {
+      const data = await this.#piece(key, call.id, { info, offset });
+      yield { info, offset, data };
+      offset += data.length;
+    } while (offset < Number(info.sizeBytes));
+  }
+
+  /** A page in order of creation, and the Created sequence after which the next one begins: 0 on the last. */
+  async list(request: { threadId: string; pageSize: number; after: bigint }): Promise<{ calls: ToolCall[]; nextAfter: bigint }> {
+    const key = keyOf(request.threadId);
+    await existingThread(this.#log, key);
+    const limit = clampPageSize(request.pageSize);
+    const found = await this.#log.listCalls(key, { after: request.after, limit: limit + 1 });
+    const calls = found.slice(0, limit).map(shownCall);
+    return { calls, nextAfter: found.length > limit ? (calls.at(-1)?.createdSequence ?? 0n) : 0n };
+  }
+
+  async #find(toolCallId: string): Promise<{ key: ThreadKey; call: ToolCall }> {
+    const id = parseId<ToolCallId>(toolCallId, "tool_call_id");
+    const found = await this.#log.readCall(defaultTenant, id);
+    if (!found) throw new HeddleError("tool_call_not_found", `There is no tool call ${id}`);
+    return { key: { tenant: defaultTenant, threadId: found.threadId as ThreadId }, call: shownCall(found.document) };
+  }
+
+  async #whole(key: ThreadKey, callId: string, info: ContentInfo): Promise<Uint8Array> {
+    const pieces: Uint8Array[] = [];
+    for (let offset = 0; offset < Number(info.sizeBytes); ) {
+      const piece = await this.#piece(key, callId, { info, offset });
+      pieces.push(piece);
+      offset += piece.length;
+    }
+    return Buffer.concat(pieces);
+  }
+
+  async #piece(key: ThreadKey, callId: string, { info, offset }: { info: ContentInfo; offset: number }): Promise<Uint8Array> {
+    const body = { callId: callId as ToolCallId, contentId: info.contentId };
+    const maxBytes = Math.min(limits.readChunkBytes, Number(info.sizeBytes) - offset);
+    if (maxBytes === 0) return new Uint8Array();
+    const data = await this.#log.readBody(key, body, { offset, maxBytes });
+    if (!data?.length) throw new HeddleError("content_not_found", `Body ${info.contentId} of tool call ${callId} was deleted`);
+    return data;
+  }
+}
+
+/** The call as the API shows it: only bodies whose completing event is recorded. */
+function shownCall(document: Uint8Array): ToolCall {
+  const { toolCall, contents } = fromBinary(ToolCallDocumentSchema, document);
+  const call = toolCall ?? create(ToolCallSchema);
+  const state = stateFromWire(call.state);
+  call.contents = contents.flatMap(({ info }) => (info && isVisible(state, info) ? [info] : []));
+  return call;
+}
+
+/** Page tokens are the sequence itself, as text. */
+export function parseAfter(token: string): bigint {
+  if (token === "") return 0n;
+  if (!/^[0-9]{1,19}$/.test(token)) throw invalid("page_token", "must be one that this server made");
+  return BigInt(token);
+}
