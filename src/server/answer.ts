@@ -35,6 +35,7 @@ export function handOver(exchange: Exchange, handler: RequestHandler): unknown {
           new Http2ServerResponse(transport.stream),
         ];
   for (const [name, value] of Object.entries(exchange.responseHeaders)) response.setHeader(name, value);
+  response.on("error", () => undefined);
   // Node 20 tells a writer that waits for 'drain' nothing when its client goes away; it would wait, and leak, for ever.
   response.once("close", () => {
     if (response.listenerCount("drain") > 0) response.emit("error", clientGone());

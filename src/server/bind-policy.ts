@@ -41,6 +41,6 @@ function hostName(authority: string): string {
   return unbracketed(/^(\[[^\]]*\]|[^:]*)(?::\d*)?$/.exec(authority.toLowerCase())?.[1] ?? "");
 }
 
-function unbracketed(host: string): string {
+export function unbracketed(host: string): string {
   return host.startsWith("[") && host.endsWith("]") ? host.slice(1, -1) : host;
 }

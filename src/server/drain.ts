@@ -4,9 +4,8 @@ import type { Http2Side } from "./http2.js";
 import type { PingSweep } from "./ping-sweep.js";
 import type { Port } from "./port.js";
 
-/** Once nothing is open any more: how long peers may take to close their side. */
+/** How long peers may take to close their side once nothing of theirs is open any more. */
 const lingerMs = 500;
-const pollMs = 10;
 
 interface DrainOptions {
   readonly port: Port;
@@ -17,25 +16,27 @@ interface DrainOptions {
   readonly drainMs: number;
 }
 
-/** Resolves when the last socket is closed, at the latest a moment after `drainMs`. */
+/** Resolves when the last socket is closed. Open work gets `drainMs`, and nothing more. */
 export async function drain({ port, http1, http2, pings, shutdown, drainMs }: DrainOptions): Promise<void> {
   port.stopAccepting();
-  http2.drain();
   shutdown.abort();
+  http2.drain();
   http1.drain();
 
-  const isIdle = () => http1.open.size === 0 && http2.openStreams() === 0;
-  await until(() => isIdle(), drainMs);
-  if (isIdle()) await until(() => port.sockets.size === 0, Math.min(lingerMs, drainMs));
+  await within(drainMs, Promise.all([http1.requests.whenEmpty(), http2.streams.whenEmpty()]));
+  await within(lingerMs, port.sockets.whenEmpty());
 
   pings.stop();
   http1.close();
   port.destroyAll();
-  await until(() => port.sockets.size === 0, lingerMs);
+  await port.sockets.whenEmpty();
 }
 
-/** Polls: the end of a server is no hot path, and this cannot miss an event. */
-async function until(done: () => boolean, limitMs: number): Promise<void> {
-  const deadline = performance.now() + limitMs;
-  while (!done() && performance.now() < deadline) await new Promise((resolve) => setTimeout(resolve, pollMs));
+async function within(limitMs: number, work: Promise<unknown>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const limit = new Promise((resolve) => {
+    timer = setTimeout(resolve, limitMs);
+  });
+  await Promise.race([work, limit]);
+  clearTimeout(timer);
 }

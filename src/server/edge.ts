@@ -2,13 +2,15 @@
 //   /healthz → closing? → target → Host → Origin → preflight → header size → token → doors → fallback.
 // No body is read before the token has been checked. Neighbours: port.ts brings the bytes, doors answer.
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { IncomingHttpHeaders, ServerHttp2Stream } from "node:http2";
+import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from "node:http2";
 import { HeddleError } from "../thread/errors.js";
 import { answer, handOver } from "./answer.js";
 import { checkHost } from "./bind-policy.js";
+import { discardBody, inviteBody } from "./body.js";
 import { createOriginPolicy } from "./cors.js";
 import type { Exchange, Http1Transport, Http2Transport } from "./exchange.js";
 import type { ServerOptions } from "./options.js";
+import { checkHeaderBytes, checkTarget, isHealthCheck, isPreflight } from "./rules.js";
 import { createAuthenticate } from "./tokens.js";
 
 export interface Edge {
@@ -29,7 +31,7 @@ export function createEdge(options: EdgeOptions): Edge {
 
   function serve(exchange: Exchange): void {
     try {
-      if (exchange.path === "/healthz") return void answerHealth(exchange);
+      if (isHealthCheck(exchange)) return void answerHealth(exchange);
       admit(exchange);
       if (isPreflight(exchange)) return void answerPreflight(exchange);
       checkHeaderBytes(exchange, options.limits.headerBytes);
@@ -65,8 +67,8 @@ export function createEdge(options: EdgeOptions): Edge {
     const error = reason instanceof HeddleError ? reason : unexpected(exchange, reason);
     try {
       if (isAnswering(exchange)) return void destroy(exchange);
-      options.reject({ ...exchange, responseHeaders: refusalHeaders(exchange, error) }, error);
       discardBody(exchange);
+      options.reject({ ...exchange, responseHeaders: refusalHeaders(exchange, error) }, error);
     } catch (cause) {
       options.logger.error({ err: cause, path: exchange.path }, "a refusal could not be written");
       destroy(exchange);
@@ -106,61 +108,9 @@ export function createEdge(options: EdgeOptions): Edge {
   };
 }
 
-/** The authority that the request names. Refuses targets that no handler could make sense of. */
-function checkTarget(exchange: Exchange): string {
-  const authority = (exchange.headers as IncomingHttpHeaders)[":authority"] ?? exchange.headers.host;
-  if (!authority) throw invalid("host", "a Host (or :authority) header");
-  if (!/^\/(?!\/)/.test(exchange.path)) throw invalid("path", "a path that starts with one slash");
-  return authority;
-}
-
-const invalid = (field: string, rule: string) =>
-  new HeddleError("invalid_field", `the request needs ${rule}`, { detail: { field, rule } });
-
-const isPreflight = ({ method, headers }: Exchange): boolean =>
-  method === "OPTIONS" && headers.origin !== undefined && headers["access-control-request-method"] !== undefined;
-
-function checkHeaderBytes({ transport }: Exchange, limit: number): void {
-  const raw = transport.version === 1 ? transport.request.rawHeaders : transport.rawHeaders;
-  let bytes = transport.version === 1 ? (transport.request.url?.length ?? 0) : 0;
-  for (const part of raw) bytes += part.length;
-  if (bytes <= limit) return;
-  throw new HeddleError(
-    "limit_exceeded",
-    `the headers have ${bytes} bytes, and at most ${limit} are accepted: send fewer`,
-    {
-      detail: { limit: "headerBytes" },
-    },
-  );
-}
-
-/** Clients that ask before they send a body (`expect: 100-continue`) are told to go on only once they are known. */
-function inviteBody({ headers, transport }: Exchange): void {
-  if (headers.expect?.toLowerCase() !== "100-continue") return;
-  if (transport.version === 1) transport.response.writeContinue();
-  else transport.stream.additionalHeaders({ ":status": 100 });
-}
-
 function refusalHeaders(exchange: Exchange, error: HeddleError): Exchange["responseHeaders"] {
   if (error.code !== "unauthenticated") return exchange.responseHeaders;
   return { ...exchange.responseHeaders, "www-authenticate": 'Bearer realm="heddle"' };
-}
-
-/** What a refused HTTP/1.1 request may still send for its connection to be used again. */
-const discardedBodyBytes = 64 * 1024;
-
-/**
- * A refused request's body is in the way of the next request. A short one is thrown away unread; the connection of a
- * longer one is closed. HTTP/2 resets the stream instead, which Node does by itself for a body that nobody reads.
- */
-function discardBody({ transport }: Exchange): void {
-  if (transport.version === 2) return;
-  const { request } = transport;
-  let bytes = 0;
-  request.on("data", (chunk: Buffer) => {
-    bytes += chunk.length;
-    if (bytes > discardedBodyBytes) request.socket.destroySoon();
-  });
 }
 
 const isAnswering = ({ transport }: Exchange): boolean =>
@@ -168,7 +118,7 @@ const isAnswering = ({ transport }: Exchange): boolean =>
 
 function destroy({ transport }: Exchange): void {
   if (transport.version === 1) transport.response.destroy();
-  else transport.stream.close(2); // INTERNAL_ERROR
+  else transport.stream.close(constants.NGHTTP2_INTERNAL_ERROR);
 }
 
 function before(text: string, mark: string): string {

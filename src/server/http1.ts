@@ -2,12 +2,13 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
 import { transportHeaderBytes } from "./http2.js";
+import { OpenSet } from "./open-set.js";
 import { defaultTiming, type Logger, type ServerLimits, type ServerTiming } from "./options.js";
 
 export interface Http1Side {
   accept(socket: Socket): void;
-  /** Requests whose answer is not over. */
-  readonly open: ReadonlySet<ServerResponse>;
+  /** Those whose answer is not over. */
+  readonly requests: OpenSet<ServerResponse>;
   /** No connection outlives the request it carries now. */
   drain(): void;
   close(): void;
@@ -22,7 +23,7 @@ interface Http1Options {
 
 export function createHttp1Side(options: Http1Options): Http1Side {
   const timing = { ...defaultTiming, ...options.timing };
-  const open = new Set<ServerResponse>();
+  const requests = new OpenSet<ServerResponse>();
   let draining = false;
 
   const server: Server = createServer({
@@ -36,9 +37,9 @@ export function createHttp1Side(options: Http1Options): Http1Side {
   server.emit("listening");
 
   const receive = (request: IncomingMessage, response: ServerResponse): void => {
-    open.add(response);
+    requests.add(response);
     response.once("close", () => {
-      open.delete(response);
+      requests.delete(response);
       if (draining) request.socket.destroySoon();
     });
     if (draining) response.setHeader("connection", "close");
@@ -53,14 +54,14 @@ export function createHttp1Side(options: Http1Options): Http1Side {
   });
 
   return {
-    open,
+    requests,
     accept(socket) {
       server.emit("connection", socket);
       socket.resume();
     },
     drain() {
       draining = true;
-      for (const response of open) if (!response.headersSent) response.setHeader("connection", "close");
+      for (const response of requests) if (!response.headersSent) response.setHeader("connection", "close");
       server.closeIdleConnections();
     },
     close() {

@@ -1,7 +1,6 @@
 // The HTTP/2 side: an http2 server that never listens, and is given its sockets, plaintext or TLS. Streams are handed on
 // raw: Node's request and response objects are made only for those that no door takes.
 import {
-  constants,
   createServer,
   type IncomingHttpHeaders,
   type ServerHttp2Session,
@@ -9,6 +8,7 @@ import {
   type ServerOptions,
 } from "node:http2";
 import type { Socket } from "node:net";
+import { OpenSet } from "./open-set.js";
 import type { Logger, ServerLimits } from "./options.js";
 
 /** The header size at which the transport itself gives up. Between the two the refusal says why. */
@@ -29,9 +29,13 @@ const bounds = {
 
 export interface Http2Side {
   accept(socket: Socket): void;
-  readonly sessions: ReadonlySet<ServerHttp2Session>;
-  openStreams(): number;
-  /** Says goodbye twice (RFC 9113, 6.8): streams already under way are served, later ones belong elsewhere. */
+  readonly sessions: OpenSet<ServerHttp2Session>;
+  readonly streams: OpenSet<ServerHttp2Stream>;
+  /**
+   * Says goodbye: streams already under way are served, and the client is told which one was the last, so that it may
+   * send later ones elsewhere. One GOAWAY, not the two of RFC 9113 6.8: after any GOAWAY, nghttp2 ignores new streams in
+   * silence, so that a first one that promises to serve them would be a lie.
+   */
   drain(): void;
 }
 
@@ -42,8 +46,8 @@ interface Http2Options {
 }
 
 export function createHttp2Side(options: Http2Options): Http2Side {
-  const sessions = new Set<ServerHttp2Session>();
-  let streams = 0;
+  const sessions = new OpenSet<ServerHttp2Session>();
+  const streams = new OpenSet<ServerHttp2Stream>();
 
   const server = createServer(transportOptions(options.limits));
   server.on("session", (session) => {
@@ -55,24 +59,22 @@ export function createHttp2Side(options: Http2Options): Http2Side {
   });
   // A fourth argument that Node's types leave out.
   const receive = (stream: ServerHttp2Stream, headers: IncomingHttpHeaders, _flags: number, rawHeaders: string[]) => {
-    streams += 1;
-    stream.once("close", () => {
-      streams -= 1;
-    });
+    streams.add(stream);
+    stream.once("close", () => streams.delete(stream));
     options.onStream(stream, headers, rawHeaders);
   };
   server.on("stream", receive as (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => void);
 
   return {
     sessions,
-    openStreams: () => streams,
+    streams,
     accept(socket) {
       // A client that has said goodbye cannot answer anything: no HTTP/2 connection lives on half closed.
       socket.allowHalfOpen = false;
       server.emit("connection", socket);
     },
     drain() {
-      for (const session of sessions) farewell(session);
+      for (const session of sessions) session.close();
     },
   };
 }
@@ -84,24 +86,10 @@ function transportOptions(limits: ServerLimits): ServerOptions {
     streamResetBurst: bounds.streamResetBurst,
     streamResetRate: bounds.streamResetsPerSecond,
     settings: {
-      enablePush: false,
       maxConcurrentStreams: limits.streamsPerConnection,
       maxHeaderListSize: transportHeaderBytes(limits),
       initialWindowSize: bounds.streamWindowBytes,
     },
   };
   return options;
-}
-
-/** The largest stream id: "finish what you have begun". */
-const everyStream = 2 ** 31 - 1;
-
-function farewell(session: ServerHttp2Session): void {
-  if (session.destroyed || session.closed) return;
-  session.goaway(constants.NGHTTP2_NO_ERROR, everyStream);
-  // Once the peer has answered a ping it has seen the first goodbye, and what it had sent before has arrived.
-  const close = (): void => {
-    if (!session.destroyed && !session.closed) session.close();
-  };
-  if (!session.ping(close)) close();
 }

@@ -1,5 +1,6 @@
 // Finds HTTP/2 peers that have vanished without a word: one timer asks all of them in turn.
 import type { ServerHttp2Session } from "node:http2";
+import type { OpenSet } from "./open-set.js";
 
 export interface PingSweep {
   /** Sessions that were given up. */
@@ -19,7 +20,7 @@ interface PingState {
   readonly since: number;
 }
 
-export function startPingSweep(sessions: ReadonlySet<ServerHttp2Session>, options: PingOptions): PingSweep {
+export function startPingSweep(sessions: OpenSet<ServerHttp2Session>, options: PingOptions): PingSweep {
   const states = new WeakMap<ServerHttp2Session, PingState>();
   let lost = 0;
 

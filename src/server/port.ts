@@ -2,7 +2,10 @@
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { createServer as createTlsServer, type Server as TlsServer } from "node:tls";
 import { HeddleError } from "../thread/errors.js";
+import { listen } from "./listen.js";
+import { OpenSet } from "./open-set.js";
 import { defaultTiming, type Logger, type ServerOptions } from "./options.js";
+import { createRareLog } from "./rare-log.js";
 import { type Protocol, sniff } from "./sniff.js";
 
 /** Idle time after which the kernel asks whether a peer is still there. */
@@ -10,26 +13,31 @@ const tcpKeepAliveMs = 30_000;
 
 export interface Port {
   listen(): Promise<AddressInfo>;
-  readonly sockets: ReadonlySet<Socket>;
-  /** Connections closed because there were too many. */
+  readonly sockets: OpenSet<Socket>;
+  /** Connections ever closed because there were too many. */
   refused(): number;
-  /** Takes no more connections, and drops those that have not asked for anything yet. */
+  /** Takes no more connections, nor those that have not said yet what they speak. */
   stopAccepting(): void;
   destroyAll(): void;
 }
 
 type PortOptions = Pick<ServerOptions, "listen" | "limits" | "timing" | "tls" | "logger"> & {
-  /** Contract: the socket is paused, and holds every byte that came. */
+  /** The socket holds every byte that came, and may be paused. */
   readonly onConnection: (socket: Socket, protocol: Protocol) => void;
 };
 
-export function createPort(options: PortOptions): Port {
-  const { sniffMs } = { ...defaultTiming, ...options.timing };
-  const sockets = new Set<Socket>();
-  /** Accepted, and still silent about what they want. */
-  const undecided = new Set<Socket>();
-  const refusals = countRefusals(options.logger, options.limits.connections);
-  const secure = options.tls && createSecure(options.tls, sniffMs, options.logger);
+export function createPort({ limits, timing, tls, logger, ...options }: PortOptions): Port {
+  const { sniffMs } = { ...defaultTiming, ...timing };
+  const sockets = new OpenSet<Socket>();
+  const secure = tls && createSecure(tls, { handshakeTimeout: sniffMs, logger });
+  const refusals = createRareLog((facts) =>
+    logger.warn(
+      { ...facts, limit: limits.connections },
+      "too many connections: raise limits.connections if all are wanted",
+    ),
+  );
+  const acceptFailures = createRareLog((facts) => logger.error(facts, "a connection could not be accepted"));
+  let accepting = true;
 
   const server = createServer({
     allowHalfOpen: true, // HTTP/1.1 clients may end their side and wait for the answer.
@@ -39,40 +47,38 @@ export function createPort(options: PortOptions): Port {
   });
 
   server.on("connection", (socket) => {
-    if (sockets.size >= options.limits.connections) {
+    if (sockets.size >= limits.connections) {
       refusals.add();
       return void socket.destroy();
     }
     sockets.add(socket);
-    undecided.add(socket);
-    socket.on("error", (error) => options.logger.debug({ err: error }, "a connection failed"));
-    socket.once("close", () => {
-      sockets.delete(socket);
-      undecided.delete(socket);
-    });
-    if (secure) return void secure.emit("connection", socket);
-    sniff(socket, sniffMs, (protocol) => {
-      undecided.delete(socket);
-      options.onConnection(socket, protocol);
-    });
+    socket.once("close", () => sockets.delete(socket));
+    socket.on("error", (error) => logger.debug({ err: error }, "a connection failed"));
+    if (secure) secure.emit("connection", socket);
+    else sniff(socket, sniffMs, (protocol) => take(socket, protocol));
   });
 
   secure?.on("secureConnection", (socket) => {
-    socket.on("error", (error) => options.logger.debug({ err: error }, "a TLS connection failed"));
-    options.onConnection(socket, socket.alpnProtocol === "h2" ? "h2" : "http/1.1");
+    socket.on("error", (error) => logger.debug({ err: error }, "a TLS connection failed"));
+    take(socket, socket.alpnProtocol === "h2" ? "h2" : "http/1.1");
   });
+
+  const take = (socket: Socket, protocol: Protocol): void => {
+    if (accepting) options.onConnection(socket, protocol);
+    else socket.destroy();
+  };
 
   return {
     sockets,
     refused: refusals.total,
-    listen: () =>
-      new Promise((resolve, reject) => {
-        server.once("error", (error) => reject(listenError(error, options.listen)));
-        server.listen(options.listen, () => resolve(server.address() as AddressInfo));
-      }),
+    async listen() {
+      const bound = await listen(server, options.listen);
+      server.on("error", (error) => acceptFailures.add({ err: error }));
+      return bound;
+    },
     stopAccepting() {
+      accepting = false;
       server.close(() => undefined);
-      for (const socket of undecided) socket.destroy();
     },
     destroyAll() {
       for (const socket of sockets) socket.destroy();
@@ -80,7 +86,12 @@ export function createPort(options: PortOptions): Port {
   };
 }
 
-function createSecure(tls: NonNullable<ServerOptions["tls"]>, handshakeTimeout: number, logger: Logger): TlsServer {
+interface SecureOptions {
+  readonly handshakeTimeout: number;
+  readonly logger: Logger;
+}
+
+function createSecure(tls: NonNullable<ServerOptions["tls"]>, { handshakeTimeout, logger }: SecureOptions): TlsServer {
   try {
     const server = createTlsServer({
       cert: tls.cert,
@@ -94,47 +105,7 @@ function createSecure(tls: NonNullable<ServerOptions["tls"]>, handshakeTimeout: 
       socket.destroy();
     });
   } catch (cause) {
-    throw new HeddleError(
-      "invalid_config",
-      "the TLS certificate and key cannot be used: give a matching pair of PEM files",
-      {
-        cause,
-        detail: { field: "tls" },
-      },
-    );
+    const message = "the TLS certificate and key cannot be used: give a matching pair of PEM files";
+    throw new HeddleError("invalid_config", message, { cause, detail: { field: "tls" } });
   }
-}
-
-/** A flood of refusals is one line of the log a second. */
-const refusalLogMs = 1_000;
-
-function countRefusals(logger: Logger, limit: number): { add(): void; total(): number } {
-  let total = 0;
-  let logged = 0;
-  let loggedAt = Number.NEGATIVE_INFINITY;
-  return {
-    total: () => total,
-    add() {
-      total += 1;
-      if (performance.now() - loggedAt < refusalLogMs) return;
-      logger.warn(
-        { limit, refused: total - logged },
-        "too many connections: raise limits.connections if they are wanted",
-      );
-      logged = total;
-      loggedAt = performance.now();
-    },
-  };
-}
-
-function listenError(error: NodeJS.ErrnoException, { host, port }: ServerOptions["listen"]): HeddleError {
-  const where = `${host}:${port}`;
-  const text =
-    {
-      EADDRINUSE: `${where} is in use: stop the process that listens there, or listen on another port (0 picks a free one)`,
-      EACCES: `no permission to listen on ${where}: choose a port above 1023`,
-      EADDRNOTAVAIL: `${where} is not an address of this machine: listen on 127.0.0.1, or on one that it has`,
-      ENOTFOUND: `the host of ${where} cannot be resolved: listen on 127.0.0.1, or on a name that it has`,
-    }[error.code ?? ""] ?? `cannot listen on ${where}: ${error.message}`;
-  return new HeddleError("invalid_config", text, { cause: error, detail: { field: "listen" } });
 }

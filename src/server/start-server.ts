@@ -67,8 +67,8 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     gauges: () => ({
       sockets: port.sockets.size,
       sessions: http2.sessions.size,
-      streams: http2.openStreams(),
-      requests: http1.open.size,
+      streams: http2.streams.size,
+      requests: http1.requests.size,
       refusedConnections: port.refused(),
       lostPeers: pings.lost(),
     }),
