@@ -17,6 +17,8 @@ import { type Thread, ThreadDocumentSchema, ThreadSchema, WireThreadState } from
 import { cleanSummary } from "./thread/summary.js";
 import { now } from "./thread/time.js";
 
+export type { Feed, Sink };
+
 /** Every request acts for one tenant. */
 export const defaultTenant = "default";
 

@@ -1,0 +1,132 @@
+// Builds everything from the configuration. The only file that names concrete stores, and that knows who is given to whom.
+import { readFileSync } from "node:fs";
+import type { Config } from "./config.js";
+import type { EventLog, ThreadKey } from "./log/event-log.js";
+import { openLmdbLog } from "./log/lmdb.js";
+import { createHealth } from "./projection/connect/health.js";
+import { createLane } from "./projection/connect/lane.js";
+import { refuse } from "./projection/connect/refuse.js";
+import { createRoutes, services } from "./projection/connect/routes.js";
+import { Recorder } from "./recorder/recorder.js";
+import { Recordings } from "./recorder/recordings.js";
+import { recover } from "./recorder/recover.js";
+import type { Logger } from "./server/options.js";
+import { type RunningServer, startServer } from "./server/start-server.js";
+import { statusDoor } from "./server/status-door.js";
+import { Feeds } from "./stream/feeds.js";
+import { Hub } from "./stream/hub.js";
+import { HeddleError } from "./thread/errors.js";
+import { createRedactor } from "./thread/redact.js";
+import { Threads } from "./threads.js";
+import { ToolCalls } from "./tool-calls.js";
+
+export interface Heddle {
+  readonly url: string;
+  /** Tells every stream, lets requests end, then closes the log. */
+  close(): Promise<void>;
+}
+
+/** Starts a server. Rejects with a HeddleError that says what to do. */
+export async function compose(config: Config, logger: Logger): Promise<Heddle> {
+  const tls = config.tls && readTls(config.tls);
+  const log = await openLmdbLog({ dir: config.dataDir, takeOver: config.takeOver });
+  try {
+    const core = createCore(log, config, logger);
+    const recovered = await recover(log, core.recordings, core.onThreadError);
+    if (recovered.threads > 0) logger.info(recovered, "looked after threads that were being written when the last process ended");
+    const server = await serve(core, config, { tls, logger });
+    const scheme = tls ? "https" : "http";
+    return {
+      url: `${scheme}://${server.address.includes(":") ? `[${server.address}]` : server.address}:${server.port}`,
+      close: async () => {
+        await server.close();
+        core.recordings.dispose();
+        await log.close();
+      },
+    };
+  } catch (error) {
+    await log.close();
+    throw error;
+  }
+}
+
+/** A data directory to look at without a server, also while one owns it. */
+export async function readOffline(dataDir: string): Promise<{ threads: Threads; toolCalls: ToolCalls; close(): Promise<void> }> {
+  const log = await openLmdbLog({ dir: dataDir, readOnly: true });
+  const core = createCore(log, { secrets: [], timing: { heartbeatMs: 60_000, streamMaxAgeMs: Number.POSITIVE_INFINITY } }, silent);
+  const close = async (): Promise<void> => {
+    core.feeds.close();
+    core.recordings.dispose();
+    await log.close();
+  };
+  return { threads: core.threads, toolCalls: core.toolCalls, close };
+}
+
+interface CoreConfig {
+  readonly secrets: readonly string[];
+  readonly timing: { readonly heartbeatMs: number; readonly streamMaxAgeMs: number };
+}
+
+function createCore(log: EventLog, config: CoreConfig, logger: Logger) {
+  const onThreadError = (err: unknown, { threadId }: ThreadKey): void =>
+    logger.error({ err, threadId }, "a thread could not be looked after; it stays as it is");
+  const recorder = new Recorder(log, createRedactor({ secrets: config.secrets }));
+  const recordings = new Recordings(recorder, { onError: onThreadError });
+  const { heartbeatMs, streamMaxAgeMs } = config.timing;
+  const feeds = new Feeds(new Hub(log), { heartbeatMs, maxAgeMs: streamMaxAgeMs });
+  const threads = new Threads({ log, recorder, recordings, feeds });
+  return { recorder, recordings, feeds, threads, toolCalls: new ToolCalls(log), onThreadError };
+}
+
+type Core = ReturnType<typeof createCore>;
+
+async function serve(core: Core, config: Config, { tls, logger }: { tls: Tls | undefined; logger: Logger }): Promise<RunningServer> {
+  const shutdown = new AbortController();
+  const health = createHealth(services);
+  shutdown.signal.addEventListener("abort", () => {
+    health.setServing(false);
+    core.feeds.close();
+  });
+  const status = () => ({ subscriptions: core.feeds.size, recordings: core.recordings.active, writing: core.recorder.writing });
+  const server: RunningServer = await startServer({
+    listen: config.listen,
+    limits: config.limits,
+    timing: config.timing,
+    tokens: config.tokens,
+    allowedOrigins: config.allowedOrigins,
+    tls,
+    logger,
+    shutdown,
+    doors: [statusDoor(() => ({ ...status(), ...server.gauges() })), createLane(core.threads, config.limits)],
+    fallback: createRoutes({
+      threads: core.threads,
+      toolCalls: core.toolCalls,
+      health,
+      messageBytes: config.limits.messageBytes,
+      onUnexpected: (err) => logger.error({ err }, "a request failed for a reason nobody foresaw"),
+    }),
+    reject: refuse,
+  });
+  return server;
+}
+
+interface Tls {
+  readonly cert: Buffer;
+  readonly key: Buffer;
+}
+
+function readTls({ certFile, keyFile }: { certFile: string; keyFile: string }): Tls {
+  const read = (path: string, field: string): Buffer => {
+    try {
+      return readFileSync(path);
+    } catch (cause) {
+      throw new HeddleError("invalid_config", `${field}: cannot read ${path}. Give the path of a PEM file that this user may read`, {
+        detail: { field },
+        cause,
+      });
+    }
+  };
+  return { cert: read(certFile, "tls.certFile"), key: read(keyFile, "tls.keyFile") };
+}
+
+const silent: Logger = { debug() {}, info() {}, warn() {}, error() {} };

@@ -1,0 +1,18 @@
+// ThreadService over the verbs. StreamThreadEvents here is for JSON and compressed requests; binary ones take the lane.
+import type { ServiceImpl } from "@connectrpc/connect";
+import type { ThreadService } from "../../../gen/heddle/v1/thread_service_pb.js";
+import type { Threads } from "../../threads.js";
+
+export const threadService = (threads: Threads): Partial<ServiceImpl<typeof ThreadService>> => ({
+  createThread: async (request) => ({ thread: await threads.create(request) }),
+  getThread: async (request) => ({ thread: await threads.get(request.threadId) }),
+  listThreads: async ({ pageSize, pageToken }) => {
+    const { threads: page, nextAfter } = await threads.list({ pageSize, after: pageToken });
+    return { threads: page, nextPageToken: nextAfter };
+  },
+  deleteThread: async (request) => {
+    await threads.delete(request.threadId);
+    return {};
+  },
+  streamThreadEvents: (request, context) => threads.follow(request, context.signal),
+});

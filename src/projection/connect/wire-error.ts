@@ -1,0 +1,84 @@
+// Our errors in the words of gRPC and Connect: a status code, google.rpc.ErrorInfo with a stable reason, and one typed
+// detail where the code has facts. The only place that knows both vocabularies.
+import type { Message } from "@bufbuild/protobuf";
+import type { GenMessage } from "@bufbuild/protobuf/codegenv2";
+import { Code, ConnectError } from "@connectrpc/connect";
+import { ErrorInfoSchema } from "../../../gen/google/rpc/error_details_pb.js";
+import {
+  DamagedRangeSchema,
+  EventViolationSchema,
+  FieldViolationSchema,
+  RecordingPositionSchema,
+  SequenceRangeSchema,
+  ThreadHolder_Kind,
+  ThreadHolderSchema,
+} from "../../../gen/heddle/v1/error_pb.js";
+import { type ErrorCode, HeddleError, isError } from "../../thread/errors.js";
+
+const codes: Readonly<Record<ErrorCode, Code>> = {
+  invalid_field: Code.InvalidArgument,
+  invalid_event: Code.InvalidArgument,
+  transition_violation: Code.FailedPrecondition,
+  thread_not_found: Code.NotFound,
+  thread_deleted: Code.NotFound,
+  thread_id_retired: Code.AlreadyExists,
+  thread_busy: Code.FailedPrecondition,
+  sequence_out_of_range: Code.OutOfRange,
+  tool_call_not_found: Code.NotFound,
+  content_not_found: Code.NotFound,
+  content_out_of_range: Code.OutOfRange,
+  recording_fenced: Code.FailedPrecondition,
+  producer_sequence_gap: Code.FailedPrecondition,
+  conflict: Code.Aborted,
+  data_loss: Code.DataLoss,
+  storage_full: Code.ResourceExhausted,
+  storage_failed: Code.Unavailable,
+  directory_in_use: Code.FailedPrecondition,
+  directory_unwritable: Code.FailedPrecondition,
+  directory_version: Code.FailedPrecondition,
+  invalid_config: Code.Internal,
+  unauthenticated: Code.Unauthenticated,
+  permission_denied: Code.PermissionDenied,
+  limit_exceeded: Code.ResourceExhausted,
+  unimplemented: Code.Unimplemented,
+  shutting_down: Code.Unavailable,
+  deadline_exceeded: Code.DeadlineExceeded,
+  cancelled: Code.Canceled,
+  internal: Code.Internal,
+};
+
+interface Detail {
+  readonly desc: GenMessage<Message>;
+  readonly value: Record<string, unknown>;
+}
+
+/** Anything thrown, as it goes over the wire. What nobody foresaw is INTERNAL and says nothing of its cause. */
+export function toWire(reason: unknown): ConnectError {
+  if (reason instanceof ConnectError) return reason;
+  const error: HeddleError = reason instanceof HeddleError ? reason : unforeseen(reason);
+  const info = { reason: error.code.toUpperCase(), domain: "heddle" };
+  const typed = typedDetail(error);
+  const details = [{ desc: ErrorInfoSchema, value: info }, ...(typed ? [typed as never] : [])];
+  return new ConnectError(error.message, codes[error.code], undefined, details, error.cause);
+}
+
+export const unforeseen = (cause: unknown): HeddleError =>
+  new HeddleError("internal", "The server failed; its log says more", { cause });
+
+function typedDetail(error: HeddleError): Detail | undefined {
+  if (isError(error, "invalid_field")) return { desc: FieldViolationSchema, value: { ...error.detail } };
+  if (isError(error, "invalid_event") || isError(error, "transition_violation")) {
+    return { desc: EventViolationSchema, value: { ...error.detail } };
+  }
+  if (isError(error, "sequence_out_of_range")) return { desc: SequenceRangeSchema, value: { ...error.detail } };
+  if (isError(error, "recording_fenced") || isError(error, "producer_sequence_gap")) {
+    return { desc: RecordingPositionSchema, value: { ...error.detail } };
+  }
+  if (isError(error, "data_loss")) return { desc: DamagedRangeSchema, value: { ...error.detail } };
+  if (isError(error, "thread_busy")) {
+    const { kind, holderId, producer } = error.detail;
+    const holder = kind === "run" ? ThreadHolder_Kind.RUN : ThreadHolder_Kind.RECORDING;
+    return { desc: ThreadHolderSchema, value: { kind: holder, holderId, producer } };
+  }
+  return undefined;
+}

@@ -1,0 +1,104 @@
+// The import table of ARCHITECTURE.md, enforced. A folder that imports what it may not is a red test, not a review remark.
+import { readdirSync, readFileSync } from "node:fs";
+import { dirname, join, relative } from "node:path";
+import { describe, expect, test } from "vitest";
+
+const root = join(import.meta.dirname, "..");
+
+/** Who may import what, inside the project. A name is a folder or a file of src/, or gen. Own files are always allowed. */
+const table: Readonly<Record<string, readonly string[]>> = {
+  thread: ["gen"],
+  log: ["thread"],
+  recorder: ["thread", "log"],
+  stream: ["thread", "log"],
+  server: ["thread"],
+  config: ["thread"],
+  "config.ts": ["thread", "config"],
+  "threads.ts": ["thread", "log", "recorder", "stream"],
+  "tool-calls.ts": ["thread", "log", "recorder", "threads.ts"],
+  "projection/connect": ["thread", "threads.ts", "tool-calls.ts", "server", "gen"],
+  client: ["gen"],
+  cli: ["compose.ts", "config.ts", "client", "gen", "thread"],
+  "compose.ts": [
+    "config.ts",
+    "thread",
+    "log",
+    "recorder",
+    "stream",
+    "server",
+    "projection/connect",
+    "threads.ts",
+    "tool-calls.ts",
+  ],
+};
+
+/** Packages that belong to one part: a store's driver must not leak into the rest. */
+const packageOwners: Readonly<Record<string, readonly string[]>> = {
+  lmdb: ["log"],
+  commander: ["cli"],
+  pino: ["cli"],
+  zod: ["config"],
+  "@connectrpc/connect-node": ["projection/connect", "cli"],
+};
+
+const files = readdirSync(join(root, "src"), { recursive: true, encoding: "utf8" })
+  .filter((path) => path.endsWith(".ts"))
+  .map((path) => path.replaceAll("\\", "/"));
+
+const partOf = (path: string): string =>
+  path.split("/")[0] === "gen"
+    ? "gen"
+    : (Object.keys(table)
+        .filter((part) => path === part || path.startsWith(`${part}/`))
+        .sort((a, b) => b.length - a.length)[0] ?? path);
+
+function importsOf(path: string): string[] {
+  const text = readFileSync(join(root, "src", path), "utf8");
+  return [...text.matchAll(/(?:^|\n)\s*(?:import|export)\b[^;]*?from\s+"([^"]+)"|\bimport\(\s*"([^"]+)"\s*\)|(?:^|\n)import\s+"([^"]+)"/g)].map(
+    ([, from, dynamic, bare]) => from ?? dynamic ?? bare ?? "",
+  );
+}
+
+/** A relative import as a path from src/, or as gen/… */
+function resolved(path: string, specifier: string): string {
+  const absolute = join(root, "src", dirname(path), specifier).replace(/\.js$/, ".ts");
+  const fromSource = relative(join(root, "src"), absolute).replaceAll("\\", "/");
+  return fromSource.startsWith("../gen/") ? fromSource.slice(3) : fromSource;
+}
+
+describe("the import table", () => {
+  test("every file belongs to a part of the table", () => {
+    expect(files.filter((path) => !(partOf(path) in table))).toEqual([]);
+  });
+
+  test.each(Object.entries(table))("%s imports only what it may", (part, allowed) => {
+    const wrong = files
+      .filter((path) => partOf(path) === part)
+      .flatMap((path) =>
+        importsOf(path)
+          .filter((specifier) => specifier.startsWith("."))
+          .map((specifier) => partOf(resolved(path, specifier)))
+          .filter((imported) => imported !== part && !allowed.includes(imported))
+          .map((imported) => `${path} imports ${imported}`),
+      );
+    expect(wrong).toEqual([]);
+  });
+
+  test.each(Object.entries(packageOwners))("package %s stays in its part", (name, owners) => {
+    const users = files
+      .filter((path) => importsOf(path).some((specifier) => specifier === name || specifier.startsWith(`${name}/`)))
+      .filter((path) => !owners.includes(partOf(path)));
+    expect(users).toEqual([]);
+  });
+
+  test("the table in ARCHITECTURE.md is this one", () => {
+    const document = readFileSync(join(root, "ARCHITECTURE.md"), "utf8");
+    const rows = new Map(
+      [...document.matchAll(/^\| `([^`]+)` \| (.+) \|$/gm)].map(([, part, allowed]) => [
+        part,
+        [...(allowed ?? "").matchAll(/`([^`]+)`/g)].map(([, name]) => name),
+      ]),
+    );
+    for (const [part, allowed] of Object.entries(table)) expect(rows.get(part), part).toEqual(allowed);
+  });
+});
