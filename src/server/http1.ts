@@ -1,9 +1,11 @@
 // The HTTP/1.1 side: an http.Server that never listens, and is given its sockets.
 import { createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
-import { transportHeaderBytes } from "./http2.js";
 import { OpenSet } from "./open-set.js";
 import { defaultTiming, type Logger, type ServerLimits, type ServerTiming } from "./options.js";
+
+/** The parser gives up at so many times the limit. In between, the edge refuses with words. */
+const parserHeaderFactor = 2;
 
 export interface Http1Side {
   accept(socket: Socket): void;
@@ -27,11 +29,11 @@ export function createHttp1Side(options: Http1Options): Http1Side {
   let draining = false;
 
   const server: Server = createServer({
-    maxHeaderSize: transportHeaderBytes(options.limits),
+    maxHeaderSize: parserHeaderFactor * options.limits.headerBytes,
     headersTimeout: timing.headersMs,
     requestTimeout: timing.requestMs,
     keepAliveTimeout: timing.keepAliveMs,
-    connectionsCheckingInterval: Math.max(10, Math.min(timing.headersMs, timing.requestMs) / 4),
+    connectionsCheckingInterval: Math.ceil(Math.min(timing.headersMs, timing.requestMs) / 4),
   });
   // Only a listening server checks its timeouts: without this, a client that sends its headers a byte a minute stays.
   server.emit("listening");

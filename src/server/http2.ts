@@ -11,10 +11,6 @@ import type { Socket } from "node:net";
 import { OpenSet } from "./open-set.js";
 import type { Logger, ServerLimits } from "./options.js";
 
-/** The header size at which the transport itself gives up. Between the two the refusal says why. */
-export const transportHeaderBytes = (limits: Pick<ServerLimits, "headerBytes">): number =>
-  Math.min(2 * limits.headerBytes, Math.max(limits.headerBytes, 64 * 1024));
-
 const bounds = {
   /** What a session may hold in Node's hands, in MB. Node's 10 refuses new streams behind a dozen stalled ones. */
   sessionMemoryMb: 64,
@@ -87,7 +83,7 @@ function transportOptions(limits: ServerLimits): ServerOptions {
     streamResetRate: bounds.streamResetsPerSecond,
     settings: {
       maxConcurrentStreams: limits.streamsPerConnection,
-      maxHeaderListSize: transportHeaderBytes(limits),
+      maxHeaderListSize: limits.headerBytes, // Tells clients; the edge enforces it.
       initialWindowSize: bounds.streamWindowBytes,
     },
   };

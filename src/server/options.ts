@@ -44,7 +44,7 @@ export interface ServerLimits {
   readonly connections: number;
   /** Open HTTP/2 streams of one connection. */
   readonly streamsPerConnection: number;
-  /** Names and values of a request's headers. More is `limit_exceeded`; far more is cut off by the transport. */
+  /** Names and values of a request's headers. More is `limit_exceeded`; far more ends the connection. */
   readonly headerBytes: number;
 }
 
