@@ -45,7 +45,7 @@ export interface Config {
     readonly streamMaxAgeMs: number;
   };
   /** Take the data directory from a process that still holds it. A flag only: a file must not do it at every start. */
-  readonly takeOver?: boolean;
+  readonly takeOver: boolean;
 }
 
 export const defaultConfig: Config = deepFreeze({
@@ -58,6 +58,7 @@ export const defaultConfig: Config = deepFreeze({
   secrets: [],
   limits: { connections: 4096, streamsPerConnection: 256, messageBytes: 4 * 1024 * 1024, headerBytes: 16 * 1024 },
   timing: { heartbeatMs: 15_000, pingMs: 20_000, pingTimeoutMs: 10_000, drainMs: 10_000, streamMaxAgeMs: 3_600_000 },
+  takeOver: false,
 });
 
 /** The whole configuration, or `invalid_config` that names every problem; the cause is an AggregateError with one error each. */
@@ -75,7 +76,7 @@ export function loadConfig(given: { flags: ConfigFlags; env: Environment }): Con
     ...merged(layers.map((layer) => layer.values)),
     tls: tlsOf(layers, problems),
     tokens: tokensOf(layers, env, problems),
-    ...(flags.takeOver === true ? { takeOver: true } : {}),
+    takeOver: flags.takeOver ?? defaultConfig.takeOver,
   });
   refuse(problems);
   return config;

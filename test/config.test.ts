@@ -77,7 +77,7 @@ describe("sources", () => {
 
   test("take-over is a flag only", () => {
     expect(load({ takeOver: true }).takeOver).toBe(true);
-    expect(load().takeOver).toBeUndefined();
+    expect(load().takeOver).toBe(false);
     expect(refusedFile({ takeOver: true })).toContain("takeOver is not a known key");
   });
 });

@@ -1,0 +1,102 @@
+// One tool call as text for a person.
+
+import type { ContentInfo } from "../../gen/heddle/v1/content_pb.js";
+import { type ToolCall, ToolCallState, ToolKind, type ToolSource } from "../../gen/heddle/v1/tool_call_pb.js";
+import type { GetToolCallResponse } from "../../gen/heddle/v1/tool_call_service_pb.js";
+import { dateTime, durationText, sizeText } from "./format.js";
+import { type Style, safeBlock, safeLine } from "./terminal.js";
+import { joined, outcomeWord, word } from "./words.js";
+
+/** Larger bodies are named, not shown. */
+const largestShownBytes = 4096;
+const labelWidth = 10;
+
+export function callText({ toolCall: call, contents }: GetToolCallResponse, style: Style): string {
+  if (call === undefined) return "The server sent no tool call.";
+  const bodies = new Map(contents.map(({ info, data }) => [info?.contentId, data]));
+  return [
+    heading(call, style),
+    ...factsOf(call).map(([label, value]) => `  ${style.dim(label.padEnd(labelWidth))} ${safeLine(value)}`),
+    ...call.locations.map(
+      ({ path, line }) =>
+        `  ${style.dim("location".padEnd(labelWidth))} ${safeLine(line === 0 ? path : `${path}:${line}`)}`,
+    ),
+    ...call.contents.flatMap((info) => bodyLines(info, bodies.get(info.contentId), style)),
+  ].join("\n");
+}
+
+function heading(call: ToolCall, style: Style): string {
+  const isOver = call.state === ToolCallState.OVER;
+  const state = isOver ? outcomeWord(call.outcome) : word(ToolCallState, call.state);
+  const paint = !isOver ? style.cyan : state === "succeeded" ? style.green : style.red;
+  return `${style.bold(safeLine(call.title || call.toolName))}  ${paint(state)}`;
+}
+
+/** Label and value, without those that have nothing to say. */
+function factsOf(call: ToolCall): (readonly [string, string])[] {
+  const { error } = call;
+  const facts: (readonly [string, string])[] = [
+    ["doing", call.startedSummary],
+    ["result", call.completeSummary],
+    ["error", error === undefined ? "" : joined(error.kind, error.code, error.message)],
+    ["exit code", exitCode(call)],
+    ["tool", joined(call.toolName, word(ToolKind, call.kind), sourceText(call.source))],
+    ["created", dateTime(call.createTime)],
+    ["started", call.startTime === undefined ? "" : dateTime(call.startTime)],
+    ["ended", call.completeTime === undefined ? "" : dateTime(call.completeTime)],
+    ["took", call.duration === undefined ? "" : durationText(call.duration)],
+    ["output", call.outputBytes === 0n ? "" : sizeText(call.outputBytes)],
+    ["id", call.id],
+    ["thread", call.threadId],
+    ["run", call.runId],
+    ["parent", call.parentToolCallId],
+    ["child", call.childThreadId],
+    [
+      "events",
+      call.completedSequence === 0n
+        ? `${call.createdSequence} –`
+        : `${call.createdSequence} – ${call.completedSequence}`,
+    ],
+  ];
+  return facts.filter(([, value]) => value !== "");
+}
+
+/** A command that is over has an exit code, known or not. */
+function exitCode(call: ToolCall): string {
+  if (call.exitCode !== undefined) return String(call.exitCode);
+  return call.kind === ToolKind.EXECUTE && call.state === ToolCallState.OVER ? "unknown" : "";
+}
+
+function sourceText(source: ToolSource | undefined): string {
+  switch (source?.source.case) {
+    case "mcp":
+      return `${source.source.value.toolName} of the MCP server ${source.source.value.serverLabel}`;
+    case "client":
+      return `of the client ${source.source.value.name}`.trimEnd();
+    default:
+      return "built-in";
+  }
+}
+
+function bodyLines(info: ContentInfo, data: Uint8Array | undefined, style: Style): string[] {
+  const head = `  ${style.dim(safeLine(info.contentId).padEnd(labelWidth))} ${safeLine(joined(info.mediaType || "application/octet-stream", sizeText(info.sizeBytes)))}`;
+  const text = data === undefined || data.length > largestShownBytes ? undefined : textOf(data);
+  if (text === undefined) return [`${head} ${style.dim(`(--content ${safeLine(info.contentId)} writes it)`)}`];
+  return [
+    head,
+    ...safeBlock(text)
+      .trimEnd()
+      .split("\n")
+      .map((line) => `    ${line}`),
+  ];
+}
+
+/** Undefined when it is not text: the bytes decide, because writers leave the media type out. */
+function textOf(data: Uint8Array): string | undefined {
+  try {
+    const text = new TextDecoder("utf-8", { fatal: true }).decode(data);
+    return text.includes("\0") ? undefined : text;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,99 @@
+// What a command's end means: the exit code, and the line a person reads about it.
+import { Code, ConnectError } from "@connectrpc/connect";
+import { reasonOf } from "../client/index.js";
+import { type ErrorCode, HeddleError } from "../thread/errors.js";
+import { Interrupted } from "./interrupt.js";
+import { safeLine } from "./terminal.js";
+
+export const exitCodes = {
+  ok: 0,
+  error: 1,
+  usage: 2,
+  notFound: 3,
+  unreachable: 4,
+  notAllowed: 5,
+} as const;
+
+export const exitCodeHelp = `
+Exit codes:
+  0    all went well
+  1    an error that is none of the others
+  2    the command line is wrong
+  3    the thread, call or body is not there, or was deleted
+  4    the server cannot be reached
+  5    a token is needed, or the one given is not allowed to do this
+  130  interrupted (Ctrl-C)`;
+
+export interface Ending {
+  readonly code: number;
+  /** Empty: end quietly. The first line says what is wrong; further lines are indented. */
+  readonly message: string;
+}
+
+/** `server` is the address the command talked to; undefined when it talked to none. */
+export function endingOf(reason: unknown, server: string | undefined): Ending {
+  if (reason instanceof Interrupted) return { code: reason.exitCode, message: "" };
+  if (isBrokenPipe(reason)) return { code: exitCodes.ok, message: "" };
+  if (reason instanceof HeddleError)
+    return { code: codeOfHeddleError[reason.code as ErrorCode] ?? exitCodes.error, message: problemsOf(reason) };
+  if (reason instanceof ConnectError) return endingOfConnectError(reason, server);
+  return { code: exitCodes.error, message: safeLine(reason instanceof Error ? reason.message : String(reason)) };
+}
+
+/** Whoever read our output has left, as `head` does: there is nothing to say and nobody to say it to. */
+const isBrokenPipe = (reason: unknown): boolean => (reason as NodeJS.ErrnoException | undefined)?.code === "EPIPE";
+
+const codeOfHeddleError: Partial<Record<ErrorCode, number>> = {
+  thread_not_found: exitCodes.notFound,
+  thread_deleted: exitCodes.notFound,
+  tool_call_not_found: exitCodes.notFound,
+  content_not_found: exitCodes.notFound,
+};
+
+/** Several problems of a configuration read better one below the other. */
+function problemsOf(error: HeddleError): string {
+  const problems = error.code === "invalid_config" && error.cause instanceof AggregateError ? error.cause.errors : [];
+  if (problems.length < 2) return safeLine(error.message);
+  const lines = problems.map((problem: Error) => `  - ${safeLine(problem.message)}`);
+  return `the configuration has ${problems.length} problems:\n${lines.join("\n")}`;
+}
+
+function endingOfConnectError(error: ConnectError, server: string | undefined): Ending {
+  const said = safeLine(error.rawMessage);
+  switch (error.code) {
+    case Code.NotFound:
+      return {
+        code: exitCodes.notFound,
+        message: reasonOf(error) === "THREAD_DELETED" ? "the thread was deleted" : said,
+      };
+    case Code.Unauthenticated:
+      return { code: exitCodes.notAllowed, message: `${said} (set HEDDLE_TOKEN, or give --token)` };
+    case Code.PermissionDenied:
+      return { code: exitCodes.notAllowed, message: said };
+    case Code.Unavailable:
+    case Code.DeadlineExceeded:
+    case Code.Aborted:
+    case Code.Canceled:
+      return unreachable(said, server);
+    case Code.Internal:
+    case Code.Unknown:
+    case Code.Unimplemented:
+      // Without a word of Heddle's own it is not Heddle that answers there, or nobody does.
+      return reasonOf(error) === undefined ? notHeddle(said, server) : { code: exitCodes.error, message: said };
+    default:
+      return { code: exitCodes.error, message: said };
+  }
+}
+
+const unreachable = (said: string, server: string | undefined): Ending => ({
+  code: exitCodes.unreachable,
+  message:
+    server === undefined
+      ? said
+      : `cannot reach the server at ${server}: ${said}. Start one with "heddle serve", or give --server URL`,
+});
+
+const notHeddle = (said: string, server: string | undefined): Ending => ({
+  code: server === undefined ? exitCodes.error : exitCodes.unreachable,
+  message: server === undefined ? said : `${server} does not answer as a Heddle server: ${said}`,
+});

@@ -1,0 +1,81 @@
+// heddle follow: a thread's events, a line each, for as long as there are any.
+import { toJsonString } from "@bufbuild/protobuf";
+import type { ConnectError } from "@connectrpc/connect";
+import type { Command } from "commander";
+import { type StreamThreadEventsResponse, StreamThreadEventsResponseSchema } from "../../gen/heddle/v1/event_pb.js";
+import type { FollowState } from "../client/index.js";
+import { sequenceArgument, uuidArgument } from "./arguments.js";
+import { eventLines } from "./event-line.js";
+import type { Io } from "./io.js";
+import type { Context } from "./run.js";
+import { addSourceOptions, type SourceOptions, withSource } from "./source.js";
+import { safeLine, styleFor } from "./terminal.js";
+
+interface FollowFlags extends SourceOptions {
+  readonly after: bigint;
+  readonly follow: boolean;
+  readonly json: boolean;
+  readonly control: boolean;
+}
+
+/** A server that is not there at the start is most likely a wrong address; one that goes away later comes back. */
+const patience = { maxFirstAttempts: 1 };
+
+const help = `
+Reconnects by itself and goes on exactly where it was. A thread of a data directory (--data) is read to its end.
+
+Examples:
+  $ heddle follow 7b0f2c4e-5a36-4d0e-9c3f-2f6f2b7b9a10
+  $ heddle follow 7b0f2c4e-5a36-4d0e-9c3f-2f6f2b7b9a10 --after 120 --json | jq .toolCallComplete.summary
+  $ heddle follow 7b0f2c4e-5a36-4d0e-9c3f-2f6f2b7b9a10 --no-follow --data .heddle`;
+
+export function addFollow(program: Command, context: Context): void {
+  const command = program
+    .command("follow")
+    .summary("print a thread's events as they happen")
+    .description("Prints a thread's events, one line each, and waits for more.")
+    .argument("<thread>", "the thread's id", uuidArgument)
+    .option("--after <sequence>", "begin after this event", sequenceArgument, 0n)
+    .option("--no-follow", "stop at the newest event")
+    .option("--json", "print each event as one line of JSON (proto3 JSON of StreamThreadEventsResponse)", false)
+    .option("--control", "print control frames too (Ready, CaughtUp, Heartbeat, Closing)", false)
+    .addHelpText("after", help);
+  addSourceOptions(command).action(
+    context.action((threadId: string, flags: FollowFlags) => follow(context, threadId, flags)),
+  );
+}
+
+async function follow({ io, signal }: Context, threadId: string, flags: FollowFlags): Promise<void> {
+  const line = flags.json ? jsonLine : eventLines(styleFor(io, "stdout"), () => new Date());
+  await withSource(io, flags, async (source) => {
+    const events = source.events({
+      threadId,
+      afterSequence: flags.after,
+      follow: flags.follow,
+      control: flags.control,
+      signal,
+      backoff: patience,
+      onState: reportOutages(io),
+    });
+    for await (const event of events) await io.stdout.write(`${line(event)}\n`);
+  });
+}
+
+const jsonLine = (event: StreamThreadEventsResponse): string => toJsonString(StreamThreadEventsResponseSchema, event);
+
+/** Says once that the connection was lost, and once that it is back, however many tries lie between. */
+function reportOutages(io: Io): (state: FollowState) => void {
+  const { dim } = styleFor(io, "stderr");
+  const say = (text: string) => void io.stderr.write(`${dim(`heddle: ${text}`)}\n`).catch(() => {});
+  let lost: ConnectError | undefined;
+  return (state) => {
+    if (state.state === "waiting" && lost === undefined) {
+      lost = state.reason;
+      say(`connection lost (${safeLine(lost.rawMessage)}); trying again`);
+    }
+    if (state.state === "open" && lost !== undefined) {
+      lost = undefined;
+      say("connected again");
+    }
+  };
+}

@@ -1,0 +1,49 @@
+// What a command may touch of the process, so that tests can run one without starting another process.
+import type { Environment } from "../config.js";
+
+export interface Output {
+  readonly isTTY: boolean;
+  /** Columns of the terminal; undefined when there is none. */
+  readonly columns: number | undefined;
+  /** Resolves when the reader can take more. Rejects with EPIPE when the reader has left. */
+  write(data: string | Uint8Array): Promise<void>;
+}
+
+export type SignalName = "SIGINT" | "SIGTERM";
+
+export interface Io {
+  readonly stdout: Output;
+  readonly stderr: Output;
+  readonly env: Environment;
+  /** Calls the listener for each SIGINT and SIGTERM from now on. */
+  onSignal(listener: (name: SignalName) => void): void;
+  /** Leaves at once, whatever is open. */
+  exit(code: number): void;
+}
+
+export function processIo(): Io {
+  return {
+    stdout: output(process.stdout),
+    stderr: output(process.stderr),
+    env: process.env,
+    onSignal(listener) {
+      for (const name of ["SIGINT", "SIGTERM"] as const) process.on(name, () => listener(name));
+    },
+    exit: (code) => process.exit(code),
+  };
+}
+
+function output(stream: NodeJS.WriteStream): Output {
+  // The error also reaches the callback of the write that failed; without a listener it would end the process with a trace.
+  stream.on("error", () => {});
+  return {
+    isTTY: stream.isTTY === true,
+    get columns() {
+      return stream.isTTY === true ? stream.columns : undefined;
+    },
+    write: (data) =>
+      new Promise((resolve, reject) => {
+        stream.write(data, (error) => (error ? reject(error) : resolve()));
+      }),
+  };
+}

@@ -1,0 +1,74 @@
+// The command line: parse, run one command, end with one code and at most one message.
+import { Command, CommanderError } from "commander";
+import { addCall } from "./call.js";
+import { endingOf, exitCodeHelp, exitCodes } from "./exit.js";
+import { addFollow } from "./follow.js";
+import { interruptSignal } from "./interrupt.js";
+import type { Io } from "./io.js";
+import { addServe } from "./serve.js";
+import { Failure } from "./source.js";
+import { addThreads } from "./threads.js";
+import { packageVersion } from "./version.js";
+
+/** What every command is given. */
+export interface Context {
+  readonly io: Io;
+  /** Aborted by the first Ctrl-C or SIGTERM, with Interrupted as its reason. */
+  readonly signal: AbortSignal;
+  /** Drops commander's own last argument, so that a command sees its arguments and flags alone. */
+  action<Given extends readonly unknown[]>(
+    run: (...given: Given) => Promise<void>,
+  ): (...given: [...Given, Command]) => Promise<void>;
+}
+
+/** Runs one command line (without node and script) and resolves with the exit code. Never rejects. */
+export async function runCli(args: readonly string[], io: Io): Promise<number> {
+  const program = createProgram({
+    io,
+    signal: interruptSignal(io),
+    action:
+      (run) =>
+      (...given) =>
+        run(...(given.slice(0, -1) as never)),
+  });
+  try {
+    await program.parseAsync(args, { from: "user" });
+    return exitCodes.ok;
+  } catch (reason) {
+    if (reason instanceof CommanderError) return reason.exitCode === 0 ? exitCodes.ok : exitCodes.usage;
+    const { code, message } = reason instanceof Failure ? reason.ending : endingOf(reason, undefined);
+    if (message !== "") await io.stderr.write(`heddle: ${message}\n`).catch(() => {});
+    return code;
+  }
+}
+
+const help = `
+Examples:
+  $ heddle serve                     start a server on http://127.0.0.1:8787, with its data in .heddle
+  $ heddle threads                   what threads there are
+  $ heddle follow <thread>           watch one as it happens
+${exitCodeHelp}`;
+
+function createProgram(context: Context): Command {
+  const { io } = context;
+  const print = (output: Io["stdout"]) => (text: string) => void output.write(text).catch(() => {});
+  const program = new Command("heddle")
+    .description(
+      "The service that every agent thread passes through: a durable, live log of what each tool call is doing.",
+    )
+    .version(packageVersion(), "-V, --version", "print the version")
+    .helpOption("-h, --help", "print this help")
+    .showHelpAfterError("(add --help to see what is possible)")
+    .configureOutput({
+      writeOut: print(io.stdout),
+      writeErr: print(io.stderr),
+      outputError: (text, write) => write(text.replace(/^error: /, "heddle: ")),
+    })
+    .exitOverride()
+    .addHelpText("after", help);
+  addServe(program, context);
+  addFollow(program, context);
+  addThreads(program, context);
+  addCall(program, context);
+  return program;
+}
