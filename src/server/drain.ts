@@ -23,8 +23,8 @@ export async function drain({ port, http1, http2, pings, shutdown, drainMs }: Dr
   http2.drain();
   http1.drain();
 
-  await within(drainMs, Promise.all([http1.requests.whenEmpty(), http2.streams.whenEmpty()]));
-  await within(lingerMs, port.sockets.whenEmpty());
+  const ended = await within(drainMs, Promise.all([http1.requests.whenEmpty(), http2.streams.whenEmpty()]));
+  if (ended) await within(lingerMs, port.sockets.whenEmpty());
 
   pings.stop();
   http1.close();
@@ -32,11 +32,13 @@ export async function drain({ port, http1, http2, pings, shutdown, drainMs }: Dr
   await port.sockets.whenEmpty();
 }
 
-async function within(limitMs: number, work: Promise<unknown>): Promise<void> {
+/** False when the time ran out first. */
+async function within(limitMs: number, work: Promise<unknown>): Promise<boolean> {
   let timer: NodeJS.Timeout | undefined;
-  const limit = new Promise((resolve) => {
-    timer = setTimeout(resolve, limitMs);
+  const limit = new Promise<boolean>((resolve) => {
+    timer = setTimeout(resolve, limitMs, false);
   });
-  await Promise.race([work, limit]);
+  const ended = await Promise.race([work.then(() => true), limit]);
   clearTimeout(timer);
+  return ended;
 }

@@ -26,6 +26,7 @@ interface Http1Options {
 export function createHttp1Side(options: Http1Options): Http1Side {
   const timing = { ...defaultTiming, ...options.timing };
   const requests = new OpenSet<ServerResponse>();
+  const bySocket = new WeakMap<Socket, Set<ServerResponse>>();
   let draining = false;
 
   const server: Server = createServer({
@@ -39,10 +40,14 @@ export function createHttp1Side(options: Http1Options): Http1Side {
   server.emit("listening");
 
   const receive = (request: IncomingMessage, response: ServerResponse): void => {
+    const { socket } = request;
+    const ofSocket = bySocket.get(socket);
     requests.add(response);
+    ofSocket?.add(response);
     response.once("close", () => {
       requests.delete(response);
-      if (draining) request.socket.destroySoon();
+      ofSocket?.delete(response);
+      if (draining) socket.destroySoon();
     });
     if (draining) response.setHeader("connection", "close");
     options.onRequest(request, response);
@@ -58,6 +63,9 @@ export function createHttp1Side(options: Http1Options): Http1Side {
   return {
     requests,
     accept(socket) {
+      const ofSocket = new Set<ServerResponse>();
+      bySocket.set(socket, ofSocket);
+      socket.once("close", () => ofSocket.forEach(giveUp));
       server.emit("connection", socket);
       socket.resume();
     },
@@ -71,6 +79,16 @@ export function createHttp1Side(options: Http1Options): Http1Side {
       server.close(() => undefined);
     },
   };
+}
+
+/**
+ * An answer that waits behind another one of its connection (pipelining) has no socket yet, and Node never tells it that
+ * the connection is gone. Whoever writes it would wait for ever.
+ */
+function giveUp(response: ServerResponse): void {
+  if (response.socket !== null) return;
+  response.destroy();
+  response.emit("close");
 }
 
 function answerBadRequest(error: NodeJS.ErrnoException, socket: Socket): void {
