@@ -12,7 +12,7 @@ step "types"
 npx tsc --noEmit -p tsconfig.json
 
 step "schema: format and lint"
-npx buf format --diff --exit-code proto/heddle
+npx buf format --diff --exit-code --path proto/heddle
 npx buf lint
 
 step "schema: breaking changes since the last release"

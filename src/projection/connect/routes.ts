@@ -1,7 +1,5 @@
 // Every RPC in all three protocols through Connect's own handler. RPCs without an implementation answer UNIMPLEMENTED.
-import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Http2ServerRequest, Http2ServerResponse } from "node:http2";
-import type { ConnectRouter, Interceptor } from "@connectrpc/connect";
+import { Code, type ConnectRouter, type Interceptor } from "@connectrpc/connect";
 import { connectNodeAdapter } from "@connectrpc/connect-node";
 import { RecorderService } from "../../../gen/heddle/v1/recorder_service_pb.js";
 import { ThreadService } from "../../../gen/heddle/v1/thread_service_pb.js";
@@ -18,6 +16,8 @@ import { toWire } from "./wire-error.js";
 
 export const services = [ThreadService, ToolCallService, RecorderService, ToolService] as const;
 
+type NodeHandler = ReturnType<typeof connectNodeAdapter>;
+
 export interface RoutesOptions {
   readonly threads: Threads;
   readonly toolCalls: ToolCalls;
@@ -27,10 +27,7 @@ export interface RoutesOptions {
   readonly onUnexpected: (error: unknown) => void;
 }
 
-type Request = IncomingMessage | Http2ServerRequest;
-type Response = ServerResponse | Http2ServerResponse;
-
-export function createRoutes(options: RoutesOptions): (request: Request, response: Response) => void {
+export function createRoutes(options: RoutesOptions): NodeHandler {
   const routes = (router: ConnectRouter): void => {
     router.service(ThreadService, threadService(options.threads));
     router.service(ToolCallService, toolCallService(options.toolCalls));
@@ -39,13 +36,12 @@ export function createRoutes(options: RoutesOptions): (request: Request, respons
     registerHealth(router, options.health);
     registerReflection(router, services);
   };
-  const handler = connectNodeAdapter({
+  return connectNodeAdapter({
     routes,
     interceptors: [translateErrors(options.onUnexpected)],
     readMaxBytes: options.messageBytes,
     fallback: notFound,
   });
-  return handler as (request: Request, response: Response) => void;
 }
 
 /** Errors become wire errors here, for answers and for streams alike: a stream fails while it is read, not when it is made. */
@@ -55,7 +51,7 @@ const translateErrors =
   async (request) => {
     const translate = (reason: unknown) => {
       const error = toWire(reason);
-      if (error.code === 13) onUnexpected(reason);
+      if (error.code === Code.Internal) onUnexpected(reason);
       return error;
     };
     try {
@@ -75,7 +71,7 @@ const translateErrors =
     }
   };
 
-function notFound(_request: Request, response: Response): void {
+const notFound: NodeHandler = (_request, response) => {
   response.writeHead(404, { "content-type": "text/plain" });
   response.end("Nothing here. The API is heddle.v1: list it with `buf curl --list-services` or `grpcurl list`.\n");
-}
+};
