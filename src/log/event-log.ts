@@ -30,13 +30,13 @@ export interface StoredThread {
   readonly threadId: ThreadId;
   /** As last written. Opaque to the store. */
   readonly document: Uint8Array;
-  /** Sequence of the newest frame; 0 when there is none. */
+  /** Sequence of the newest frame; 0 when there is none, as in a removed thread. */
   readonly head: bigint;
   readonly removed: boolean;
 }
 
 export interface AppendBatch {
-  /** The frames, in order; they become expectedHead + 1, + 2, … May be empty. */
+  /** The frames, each one whole envelope, in order; they become expectedHead + 1, + 2, … May be empty. */
   readonly frames: readonly Uint8Array[];
   /** Replaces the thread's document. */
   readonly document?: Uint8Array;
@@ -88,12 +88,16 @@ export interface EventLog {
   listBusy(): Promise<readonly ThreadKey[]>;
 
   /**
-   * Frames after a position: at least one if there is any, and no more once `maxBytes` is reached.
-   * Undefined at (or beyond) the head, and for a thread that is not there.
+   * Frames after a position: as many as fit into `maxBytes`, and at least one if there is any.
+   * Undefined at (or beyond) the head, and for a thread that is not there or was removed.
+   * The bytes are the caller's own: nothing that the store does later changes them.
    */
   read(key: ThreadKey, after: bigint, maxBytes: number): Promise<Span | undefined>;
 
-  /** L5. Resolves when the head is beyond `after`, or the thread is removed. Rejects with the signal's reason. */
+  /**
+   * L5. Resolves when the head is beyond `after`, or the thread is removed; a thread that is not there yet may still come.
+   * Rejects with the signal's reason, or with `shutting_down` when the log is closed.
+   */
   waitBeyond(key: ThreadKey, after: bigint, signal: AbortSignal): Promise<"appended" | "removed">;
 
   readCall(tenant: string, callId: ToolCallId): Promise<CallReference | undefined>;
@@ -102,7 +106,12 @@ export interface EventLog {
   listCalls(key: ThreadKey, options: { after: bigint; limit: number }): Promise<readonly Uint8Array[]>;
 
   /** Bytes of a body from an offset, at most `maxBytes`; empty at its end; undefined when there is no such body. */
-  readBody(key: ThreadKey, body: { callId: ToolCallId; contentId: string }, range: { offset: number; maxBytes: number }): Promise<Uint8Array | undefined>;
+  readBody(
+    key: ThreadKey,
+    body: { callId: ToolCallId; contentId: string },
+    range: { offset: number; maxBytes: number },
+  ): Promise<Uint8Array | undefined>;
 
+  /** Finishes the writes that were taken, then lets go of everything. Later calls reject with `shutting_down`. */
   close(): Promise<void>;
 }

@@ -1,0 +1,66 @@
+// Takes disk space before LMDB needs it, so that a full disk is met here and not inside a commit: LMDB reports a short
+// write as an I/O error, and lmdb-js 3.5.6 overruns a buffer when it describes a failed one, which ends the process.
+// The file grows at its end by zeros; LMDB does not mind a file longer than what it uses.
+import { statSync } from "node:fs";
+import { open } from "node:fs/promises";
+import type { Write } from "./commit-queue.js";
+import { type Environment, pageBytes } from "./lmdb-tables.js";
+import { storageError } from "./storage-error.js";
+
+/** Least growth of the file: rare enough to be cheap, small enough that its flush holds nobody up. */
+const growthBytes = 1024 * 1024;
+const zeros = Buffer.alloc(64 * 1024);
+
+/** Pages that one operation may change: a leaf, its twin after a split, and a share of the branches above. */
+const pagesPerOperation = 3;
+/** Pages that every commit changes: the roots of all tables and the list of free pages. */
+const pagesPerCommit = 32;
+
+export class DiskSpace {
+  readonly #file: string;
+  #size: number;
+  /** Bytes at the end of the file that no commit so far can have used. */
+  #unused = 0;
+
+  constructor(file: string) {
+    this.#file = file;
+    this.#size = statSync(file).size;
+  }
+
+  /** Contract: no commit is under way. Rejects with `storage_full` and has changed nothing that matters. */
+  async reserve(group: Write, environment: Environment): Promise<void> {
+    const needed = bytesOf(group);
+    if (this.#unused < needed) {
+      const used = usedBytes(environment);
+      if (this.#size - used < needed) await this.#grow(Math.max(used + needed, this.#size + growthBytes));
+      this.#unused = this.#size - used;
+    }
+    this.#unused -= needed;
+  }
+
+  async #grow(size: number): Promise<void> {
+    try {
+      // Append mode never touches a byte that is there, whatever else is wrong.
+      await using file = await open(this.#file, "a");
+      this.#size = (await file.stat()).size;
+      while (this.#size < size) {
+        const { bytesWritten } = await file.write(zeros, 0, Math.min(zeros.length, size - this.#size));
+        this.#size += bytesWritten;
+      }
+    } catch (error) {
+      throw storageError(error, this.#file);
+    }
+  }
+}
+
+/** More than the commit will take, which is all that matters: what it leaves is there for the next one. */
+function bytesOf(group: Write): number {
+  let pages = pagesPerCommit + group.length * pagesPerOperation;
+  for (const { value } of group) pages += Math.ceil((value?.length ?? 0) / pageBytes);
+  return pages * pageBytes;
+}
+
+function usedBytes({ root }: Environment): number {
+  const { lastPageNumber } = root.getStats() as { lastPageNumber: number };
+  return (lastPageNumber + 1) * pageBytes;
+}

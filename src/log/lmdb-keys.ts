@@ -1,0 +1,122 @@
+// Keys of the LMDB store. Numbers are big-endian, so that LMDB's byte order is theirs; texts of free length carry their
+// length in front, so that no key is the beginning of a stranger's.
+//
+//   thread      tenant · thread id (16)
+//   events      thread · first sequence of the segment (8)
+//   calls       thread · Created sequence (8) · call id (16)
+//   call index  tenant · call id (16)
+//   bodies      thread · call id (16) · content id · offset (8)
+import { HeddleError } from "../thread/errors.js";
+import type { ThreadId, ToolCallId } from "../thread/ids.js";
+import type { ThreadKey } from "./event-log.js";
+
+/** UTF-8 bytes of a tenant or a content id: what one length byte can say, far below LMDB's 1978 bytes a key. */
+const nameBytes = 255;
+const idBytes = 16;
+const sequenceBytes = 8;
+
+export const threadKey = (key: ThreadKey): Buffer => tenantAndId(key.tenant, key.threadId);
+
+export const callIndexKey = (tenant: string, callId: ToolCallId): Buffer => tenantAndId(tenant, callId);
+
+export const eventKey = (thread: Buffer, sequence: bigint): Buffer => withSequence(thread, sequence, 0);
+
+export function callKey(thread: Buffer, createdSequence: bigint, callId?: ToolCallId): Buffer {
+  if (callId === undefined) return withSequence(thread, createdSequence, 0);
+  const key = withSequence(thread, createdSequence, idBytes);
+  writeId(key, callId, key.length - idBytes);
+  return key;
+}
+
+export function bodyKey(thread: Buffer, body: { callId: ToolCallId; contentId: string }, offset: number): Buffer {
+  const prefix = bodyPrefix(thread, body);
+  return withSequence(prefix, BigInt(offset), 0);
+}
+
+/** What all pieces of a body begin with. */
+export function bodyPrefix(thread: Buffer, body: { callId: ToolCallId; contentId: string }): Buffer {
+  const contentId = nameOf(body.contentId, "content_id");
+  const key = Buffer.allocUnsafe(thread.length + idBytes + 1 + contentId.length);
+  thread.copy(key);
+  writeId(key, body.callId, thread.length);
+  key[thread.length + idBytes] = contentId.length;
+  contentId.copy(key, thread.length + idBytes + 1);
+  return key;
+}
+
+/** What all keys of a tenant begin with. */
+export function tenantPrefix(tenant: string): Buffer {
+  const name = nameOf(tenant, "tenant");
+  return Buffer.concat([Buffer.from([name.length]), name]);
+}
+
+/** The smallest key above every key that begins with `prefix`. */
+export function endOf(prefix: Buffer): Buffer {
+  const end = Buffer.from(prefix);
+  for (let at = end.length - 1; at >= 0; at--) {
+    if (end[at] === 0xff) continue;
+    end[at]!++;
+    return end.subarray(0, at + 1);
+  }
+  return Buffer.alloc(prefix.length + 1, 0xff);
+}
+
+/** The thread that a key begins with. */
+export function threadOf(key: Buffer): ThreadKey {
+  const tenantEnd = 1 + key[0]!;
+  return { tenant: key.toString("utf8", 1, tenantEnd), threadId: idAt(key, tenantEnd) };
+}
+
+/** The sequence (or offset) in an event, call or body key, whose prefix is `prefixBytes` long. */
+export const sequenceAt = (key: Buffer, prefixBytes: number): bigint => key.readBigUInt64BE(prefixBytes);
+
+/** The id that begins at `at`. */
+export function idAt<Id extends string>(key: Buffer, at: number): Id {
+  const hex = key.toString("hex", at, at + idBytes);
+  const parts = [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)];
+  return parts.join("-") as string as Id;
+}
+
+/** The call that a calls key ends with. */
+export const callOf = (key: Buffer): ToolCallId => idAt(key, key.length - idBytes);
+
+/** Where a call stands: the value of the call index. */
+export function encodePlace(threadId: ThreadId, createdSequence: bigint): Buffer {
+  const place = Buffer.allocUnsafe(idBytes + sequenceBytes);
+  writeId(place, threadId, 0);
+  place.writeBigUInt64BE(createdSequence, idBytes);
+  return place;
+}
+
+export const decodePlace = (place: Buffer): { threadId: ThreadId; createdSequence: bigint } => ({
+  threadId: idAt(place, 0),
+  createdSequence: place.readBigUInt64BE(idBytes),
+});
+
+function tenantAndId(tenant: string, id: string): Buffer {
+  const name = nameOf(tenant, "tenant");
+  const key = Buffer.allocUnsafe(1 + name.length + idBytes);
+  key[0] = name.length;
+  name.copy(key, 1);
+  writeId(key, id, 1 + name.length);
+  return key;
+}
+
+function withSequence(prefix: Buffer, sequence: bigint, room: number): Buffer {
+  const key = Buffer.allocUnsafe(prefix.length + sequenceBytes + room);
+  prefix.copy(key);
+  key.writeBigUInt64BE(sequence, prefix.length);
+  return key;
+}
+
+function writeId(key: Buffer, id: string, at: number): void {
+  if (key.write(id.replaceAll("-", ""), at, idBytes, "hex") === idBytes) return;
+  throw new HeddleError("internal", "An id that was never checked reached the store");
+}
+
+function nameOf(text: string, field: string): Buffer {
+  const name = Buffer.from(text, "utf8");
+  if (name.length > 0 && name.length <= nameBytes) return name;
+  const rule = `1 to ${nameBytes} bytes of UTF-8`;
+  throw new HeddleError("invalid_field", `${field} must have ${rule}`, { detail: { field, rule } });
+}

@@ -1,0 +1,212 @@
+// A data directory with its owner: the writing half of the LMDB store. Neighbours: commit-queue.ts groups and orders the
+// commits, lmdb-writes.ts knows what goes into the tables, lmdb-reads.ts reads them.
+
+import { CommitQueue, type Write } from "./commit-queue.js";
+import { releaseDirectory } from "./data-directory.js";
+import type { DiskSpace } from "./disk-space.js";
+import type { AppendBatch, EventLog, Span, ThreadKey } from "./event-log.js";
+import { HeadCache } from "./head-cache.js";
+import { threadKey } from "./lmdb-keys.js";
+import { LmdbReads } from "./lmdb-reads.js";
+import type { LmdbSession } from "./lmdb-session.js";
+import type { Tables } from "./lmdb-tables.js";
+import { appendWrite, createWrite, purgeWrite, removeWrite } from "./lmdb-writes.js";
+import { conflict, threadDeleted, threadNotFound } from "./log-errors.js";
+import type { Owner } from "./owner.js";
+import { storageError } from "./storage-error.js";
+import { Waiters } from "./waiters.js";
+
+export class LmdbLog extends LmdbReads implements EventLog {
+  readonly #owner: Owner;
+  readonly #space: DiskSpace;
+  readonly #queue = new CommitQueue((group) => this.#commit(group));
+  readonly #waiters = new Waiters();
+  /** Only what is flushed: a head moves when its append is acknowledged. */
+  readonly #heads = new HeadCache();
+  /** Threads with an append or a removal in flight (L3). */
+  readonly #writing = new Set<string>();
+  readonly #creating = new Map<string, Promise<boolean>>();
+  readonly #purges = new Set<Promise<void>>();
+  #closed: Promise<void> | undefined;
+
+  /** Contract: the claimant owns the directory. */
+  constructor(session: LmdbSession, { claimant, space }: { claimant: Owner; space: DiskSpace }) {
+    super(session);
+    this.#owner = claimant;
+    this.#space = space;
+    for (const thread of session.tables.purges.getKeys({})) this.#startPurge(thread);
+  }
+
+  /** One at a time for an id: the second knows whether the first has landed. */
+  create(key: ThreadKey, document: Uint8Array): Promise<boolean> {
+    const name = nameOf(key);
+    const before = this.#creating.get(name) ?? Promise.resolve(false);
+    const created = before.catch(() => false).then(() => this.#createAlone(key, document));
+    this.#creating.set(name, created);
+    return created.finally(() => {
+      if (this.#creating.get(name) === created) this.#creating.delete(name);
+    });
+  }
+
+  async append(key: ThreadKey, expectedHead: bigint, batch: AppendBatch): Promise<bigint> {
+    const name = nameOf(key);
+    const head = expectedHead + BigInt(batch.frames.length);
+    await this.#fenced(key, expectedHead, {
+      write: (tables) => appendWrite(tables, key, expectedHead, batch),
+      landed: () => {
+        this.#heads.set(name, head);
+        this.#waiters.appended(name, head);
+      },
+    });
+    return head;
+  }
+
+  async remove(key: ThreadKey, expectedHead: bigint, tombstone: Uint8Array): Promise<void> {
+    const name = nameOf(key);
+    const thread = threadKey(key);
+    await this.#fenced(key, expectedHead, {
+      write: () => removeWrite(thread, tombstone),
+      landed: () => {
+        this.#heads.delete(name);
+        this.#waiters.removed(name);
+        this.#startPurge(thread);
+      },
+    });
+  }
+
+  override async read(key: ThreadKey, after: bigint, maxBytes: number): Promise<Span | undefined> {
+    const head = this.#heads.get(nameOf(key));
+    if (head !== undefined && after >= head && this.#closed === undefined) return undefined;
+    return super.read(key, after, maxBytes);
+  }
+
+  waitBeyond(key: ThreadKey, after: bigint, signal: AbortSignal): Promise<"appended" | "removed"> {
+    return this.session.look((tables) => {
+      if (signal.aborted) return Promise.reject(signal.reason);
+      const thread = threadKey(key);
+      if (tables.tombstones.doesExist(thread)) return "removed";
+      if (tables.threads.doesExist(thread) && this.headOf(tables, thread) > after) return "appended";
+      return this.#waiters.wait(nameOf(key), after, signal);
+    });
+  }
+
+  /** Resolves when no purge is under way. */
+  async purged(): Promise<void> {
+    await Promise.all(this.#purges);
+  }
+
+  close(): Promise<void> {
+    this.#closed ??= this.#close();
+    return this.#closed;
+  }
+
+  async #close(): Promise<void> {
+    this.session.shut();
+    this.#waiters.closed();
+    await this.#queue.drained();
+    await this.purged();
+    await this.#release();
+    await this.session.close();
+  }
+
+  /** An owner that could not be taken out is found dead by the next one. */
+  async #release(): Promise<void> {
+    const { path, tables } = this.session;
+    try {
+      await this.#space.reserve([], tables);
+      releaseDirectory(tables, path, this.#owner);
+    } catch {}
+  }
+
+  #createAlone(key: ThreadKey, document: Uint8Array): Promise<boolean> {
+    return this.session.look((tables) => {
+      const thread = threadKey(key);
+      if (tables.threads.doesExist(thread) || tables.tombstones.doesExist(thread)) return false;
+      return this.#queue.add(createWrite(thread, document)).then(() => {
+        this.#heads.set(nameOf(key), 0n);
+        return true;
+      });
+    });
+  }
+
+  /** L3: checks the head and takes the thread in one turn, and lets it go when the write has landed or failed. */
+  #fenced(
+    key: ThreadKey,
+    expectedHead: bigint,
+    change: { write: (tables: Tables) => Write; landed: () => void },
+  ): Promise<void> {
+    return this.session.look((tables) => {
+      const name = nameOf(key);
+      const head = this.#liveHead(tables, key);
+      if (head !== expectedHead || this.#writing.has(name)) throw conflict(head);
+      const write = change.write(tables);
+      this.#writing.add(name);
+      return this.#queue
+        .add(write)
+        .then(change.landed)
+        .finally(() => this.#writing.delete(name));
+    });
+  }
+
+  #liveHead(tables: Tables, key: ThreadKey): bigint {
+    const thread = threadKey(key);
+    const cached = this.#heads.get(nameOf(key));
+    if (cached !== undefined) return cached;
+    if (tables.threads.doesExist(thread)) return this.headOf(tables, thread);
+    throw tables.tombstones.doesExist(thread) ? threadDeleted(key) : threadNotFound(key);
+  }
+
+  protected override headOf(tables: Tables, thread: Buffer): bigint {
+    const name = thread.toString("latin1");
+    const head = this.#heads.get(name) ?? super.headOf(tables, thread);
+    this.#heads.set(name, head);
+    return head;
+  }
+
+  /** What lies between a batch's start and its end is one LMDB transaction: the write thread may not commit inside. */
+  async #commit(group: Write): Promise<void> {
+    const { tables } = this.session;
+    await this.#space.reserve(group, tables);
+    try {
+      await tables.root.batch(() => {
+        for (const { table, key, value } of group) {
+          void (value === undefined ? tables[table].remove(key) : tables[table].put(key, value));
+        }
+      });
+    } catch (error) {
+      const cause = await commitError(error);
+      if (await this.session.revive()) this.#heads.clear();
+      throw storageError(cause, this.session.path);
+    }
+  }
+
+  /** In the background: the thread is gone for everyone already. What fails or is cut short goes on at the next open. */
+  #startPurge(thread: Buffer): void {
+    const purge = this.#purge(thread)
+      .catch(() => undefined)
+      .finally(() => this.#purges.delete(purge));
+    this.#purges.add(purge);
+  }
+
+  async #purge(thread: Buffer): Promise<void> {
+    let isDone = false;
+    while (!isDone) {
+      isDone = await this.session.look((tables) => {
+        const step = purgeWrite(tables, thread);
+        return step.length === 0 || this.#queue.add(step).then(() => false);
+      });
+    }
+  }
+}
+
+const nameOf = (key: ThreadKey): string => threadKey(key).toString("latin1");
+
+/** lmdb-js rejects with an error that holds a promise that rejects with the cause: unless somebody awaits it, the process ends. */
+async function commitError(error: unknown): Promise<unknown> {
+  try {
+    await (error as { commitError?: Promise<never> }).commitError;
+    return error;
+  } catch (cause) {
+    return cause;
+  }
+}

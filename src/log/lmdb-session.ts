@@ -1,0 +1,84 @@
+// One open data directory: its tables, and what happens to them when they are closed or LMDB gives up.
+import type { HeddleError } from "../thread/errors.js";
+import { noData } from "./data-directory.js";
+import { type Environment, openEnvironment, openTables, type Tables } from "./lmdb-tables.js";
+import { closed } from "./log-errors.js";
+import { storageError } from "./storage-error.js";
+
+export class LmdbSession {
+  readonly path: string;
+  #tables: Tables;
+  #reopening: Promise<void> | undefined;
+  /** Why nobody may look: the log is closed, or LMDB could not be brought back. */
+  #refusal: HeddleError | undefined;
+
+  constructor(path: string, environment: Environment) {
+    this.path = path;
+    this.#tables = allTables(path, environment);
+  }
+
+  /** Looks at the tables, synchronously and so in one snapshot. What goes wrong there is a HeddleError. */
+  async look<T>(at: (tables: Tables) => T): Promise<Awaited<T>> {
+    await this.#reopening;
+    if (this.#refusal !== undefined) throw this.#refusal;
+    try {
+      return at(this.#tables) as Awaited<T>;
+    } catch (error) {
+      throw storageError(error, this.path);
+    }
+  }
+
+  /** For the writes that were taken before the log was closed. */
+  get tables(): Tables {
+    return this.#tables;
+  }
+
+  /** From here on nobody looks. */
+  shut(): void {
+    this.#refusal ??= closed();
+  }
+
+  /** Contract: no commit is under way. */
+  async close(): Promise<void> {
+    this.shut();
+    await this.#tables.root.close();
+  }
+
+  /**
+   * To be called after a failed commit. When the write of its meta page fails, LMDB declares the environment dead: every
+   * read fails from then on, and lmdb-js waits for ever for the next commit. A new environment goes on from the disk.
+   * Returns whether there had to be one.
+   */
+  async revive(): Promise<boolean> {
+    if (this.isAlive()) return false;
+    this.#reopening = this.#reopen();
+    await this.#reopening;
+    this.#reopening = undefined;
+    return true;
+  }
+
+  isAlive(): boolean {
+    try {
+      this.#tables.meta.resetReadTxn();
+      this.#tables.meta.getKeysCount({});
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
+  async #reopen(): Promise<void> {
+    try {
+      await this.#tables.root.close();
+      this.#tables = allTables(this.path, openEnvironment(this.path, false));
+    } catch (error) {
+      this.#refusal = storageError(error, this.path);
+    }
+  }
+}
+
+function allTables(path: string, environment: Environment | undefined): Tables {
+  const tables = environment && openTables(environment);
+  if (tables === undefined) throw noData(path);
+  return tables;
+}

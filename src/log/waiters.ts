@@ -1,0 +1,78 @@
+// Who waits for a thread to grow. Adding, waking and leaving cost the same however many wait.
+import type { HeddleError } from "../thread/errors.js";
+import { closed } from "./log-errors.js";
+import { onAbort } from "./on-abort.js";
+
+type Outcome = "appended" | "removed";
+
+interface Waiter {
+  readonly after: bigint;
+  readonly resolve: (outcome: Outcome) => void;
+  readonly reject: (reason: unknown) => void;
+  readonly forgetSignal: () => void;
+}
+
+/** Contract: the caller has looked at the head in the same turn, so that no append falls between the look and the wait (L5). */
+export class Waiters {
+  readonly #threads = new Map<string, Set<Waiter>>();
+
+  wait(thread: string, after: bigint, signal: AbortSignal): Promise<Outcome> {
+    return new Promise((resolve, reject) => {
+      const waiting = this.#threads.get(thread) ?? new Set();
+      const leave = (): void => {
+        waiting.delete(waiter);
+        if (waiting.size === 0) this.#threads.delete(thread);
+        reject(signal.reason);
+      };
+      const waiter: Waiter = { after, resolve, reject, forgetSignal: onAbort(signal, leave) };
+      waiting.add(waiter);
+      this.#threads.set(thread, waiting);
+    });
+  }
+
+  appended(thread: string, head: bigint): void {
+    this.#release(
+      thread,
+      (waiter) => waiter.after < head,
+      (waiter) => waiter.resolve("appended"),
+    );
+  }
+
+  removed(thread: string): void {
+    this.#release(
+      thread,
+      () => true,
+      (waiter) => waiter.resolve("removed"),
+    );
+  }
+
+  failed(thread: string, error: HeddleError): void {
+    this.#release(
+      thread,
+      () => true,
+      (waiter) => waiter.reject(error),
+    );
+  }
+
+  closed(): void {
+    const error = closed();
+    for (const thread of this.threads()) this.failed(thread, error);
+  }
+
+  /** Threads that somebody waits for. */
+  threads(): string[] {
+    return [...this.#threads.keys()];
+  }
+
+  #release(thread: string, isDue: (waiter: Waiter) => boolean, settle: (waiter: Waiter) => void): void {
+    const waiting = this.#threads.get(thread);
+    if (waiting === undefined) return;
+    for (const waiter of waiting) {
+      if (!isDue(waiter)) continue;
+      waiting.delete(waiter);
+      waiter.forgetSignal();
+      settle(waiter);
+    }
+    if (waiting.size === 0) this.#threads.delete(thread);
+  }
+}
