@@ -64,11 +64,7 @@ export function createHttp2Side(options: Http2Options): Http2Side {
   return {
     sessions,
     streams,
-    accept(socket) {
-      // A client that has said goodbye cannot answer anything: no HTTP/2 connection lives on half closed.
-      socket.allowHalfOpen = false;
-      server.emit("connection", socket);
-    },
+    accept: (socket) => void server.emit("connection", socket),
     drain() {
       for (const session of sessions) session.close();
     },

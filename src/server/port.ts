@@ -40,7 +40,6 @@ export function createPort({ limits, timing, tls, logger, ...options }: PortOpti
   let accepting = true;
 
   const server = createServer({
-    allowHalfOpen: true, // HTTP/1.1 clients may end their side and wait for the answer.
     noDelay: true,
     keepAlive: true,
     keepAliveInitialDelay: tcpKeepAliveMs,
