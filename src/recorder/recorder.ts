@@ -16,13 +16,16 @@ export class Recorder {
     this.#redactor = redactor;
   }
 
-  /** Adds to the thread what the write puts on its draft. Resolves when it is flushed. */
-  async write<Result>(key: ThreadKey, write: Write<Result>): Promise<Result> {
+  /**
+   * Adds to the thread what the write puts on its draft. Resolves when it is flushed. Writes of one thread keep the order
+   * they were called in; `prepare` runs before the write, in its turn.
+   */
+  async write<Result>(key: ThreadKey, write: Write<Result>, prepare?: () => Promise<void>): Promise<Result> {
     for (;;) {
       const loading = this.#writer(key);
       const writer = await loading;
       // It may have been forgotten while we waited for it; two writers of one thread would only fence each other off.
-      if (this.#writers.get(nameOf(key)) === loading) return writer.write(write);
+      if (this.#writers.get(nameOf(key)) === loading) return writer.write(write, prepare);
     }
   }
 

@@ -74,8 +74,14 @@ export class Recordings {
   async record(key: ThreadKey, batch: Batch): Promise<Assigned> {
     // Heard from, whatever comes of the batch: an expiry that is already waiting its turn must see it.
     this.#clocks.renew(batch.recordingId);
-    const reused = await this.#firstReusedCall(key, batch.events);
-    const assigned = await this.#recorder.write(key, (draft) => recordBatch(draft, batch, reused));
+    let reused: number | undefined;
+    const assigned = await this.#recorder.write(
+      key,
+      (draft) => recordBatch(draft, batch, reused),
+      async () => {
+        reused = await this.#firstReusedCall(key, batch.events);
+      },
+    );
     this.#clocks.renew(batch.recordingId);
     return assigned;
   }

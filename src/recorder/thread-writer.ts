@@ -10,6 +10,8 @@ import { joinDrafts, ThreadDraft, type ThreadView } from "./thread-draft.js";
 export type Write<Result> = (draft: ThreadDraft) => Result;
 
 interface Waiting {
+  /** Reads what the write needs to know. Done in its turn, so that a write that reads is not overtaken by one that does not. */
+  readonly prepare: (() => Promise<void>) | undefined;
   /** Tries the write. The accepted draft, or undefined when it was refused and its promise rejected. */
   attempt(on: ThreadView): ThreadDraft | undefined;
   stored(): void;
@@ -56,10 +58,11 @@ export class ThreadWriter {
   }
 
   /** Resolves with what the write returned once it is flushed to disk (L4). */
-  write<Result>(write: Write<Result>): Promise<Result> {
+  write<Result>(write: Write<Result>, prepare?: () => Promise<void>): Promise<Result> {
     return new Promise<Result>((resolve, reject) => {
       let result: Result;
       this.#queue.push({
+        prepare,
         attempt: (on) => {
           try {
             const draft = new ThreadDraft(on);
@@ -85,7 +88,7 @@ export class ThreadWriter {
   }
 
   async #writeOnce(): Promise<void> {
-    const { drafts, accepted } = this.#takeWaiting();
+    const { drafts, accepted } = await this.#takeWaiting();
     const last = drafts.at(-1);
     if (!last) return;
     try {
@@ -98,7 +101,7 @@ export class ThreadWriter {
     }
   }
 
-  #takeWaiting(): { drafts: ThreadDraft[]; accepted: Waiting[] } {
+  async #takeWaiting(): Promise<{ drafts: ThreadDraft[]; accepted: Waiting[] }> {
     const drafts: ThreadDraft[] = [];
     const accepted: Waiting[] = [];
     let bytes = 0;
@@ -109,7 +112,7 @@ export class ThreadWriter {
         next.failed(new HeddleError("thread_deleted", `Thread ${this.#key.threadId} was deleted`));
         continue;
       }
-      const draft = next.attempt(drafts.at(-1) ?? this.#view);
+      const draft = await attempt(next, drafts.at(-1) ?? this.#view);
       if (!draft) continue;
       drafts.push(draft);
       accepted.push(next);
@@ -127,6 +130,16 @@ export class ThreadWriter {
     await this.#log.remove(this.#key, last.head, toBinary(ThreadDocumentSchema, last.document));
     this.#removed = true;
   }
+}
+
+async function attempt(next: Waiting, on: ThreadView): Promise<ThreadDraft | undefined> {
+  try {
+    if (next.prepare) await next.prepare();
+  } catch (error) {
+    next.failed(error);
+    return undefined;
+  }
+  return next.attempt(on);
 }
 
 /** Only what is true of the thread now: the draft's frames and bodies are stored, and need not be kept. */
