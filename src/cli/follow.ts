@@ -12,7 +12,7 @@ import { addSourceOptions, type SourceOptions, withSource } from "./source.js";
 import { safeLine, styleFor } from "./terminal.js";
 
 interface FollowFlags extends SourceOptions {
-  readonly after: bigint;
+  readonly after?: bigint;
   readonly follow: boolean;
   readonly json: boolean;
   readonly control: boolean;
@@ -35,7 +35,7 @@ export function addFollow(program: Command, context: Context): void {
     .summary("print a thread's events as they happen")
     .description("Prints a thread's events, one line each, and waits for more.")
     .argument("<thread>", "the thread's id", uuidArgument)
-    .option("--after <sequence>", "begin after this event", sequenceArgument, 0n)
+    .option("--after <sequence>", "begin after this event", sequenceArgument)
     .option("--no-follow", "stop at the newest event")
     .option("--json", "print each event as one line of JSON (proto3 JSON of StreamThreadEventsResponse)", false)
     .option("--control", "print control frames too (Ready, CaughtUp, Heartbeat, Closing)", false)
@@ -50,7 +50,7 @@ async function follow({ io, signal }: Context, threadId: string, flags: FollowFl
   await withSource(io, flags, async (source) => {
     const events = source.events({
       threadId,
-      afterSequence: flags.after,
+      afterSequence: flags.after ?? 0n,
       follow: flags.follow,
       control: flags.control,
       signal,

@@ -1,5 +1,6 @@
 // gRPC over HTTP/2 to a server, plaintext or TLS by the URL's scheme. For TLS with a certificate authority of your own,
 // Node reads NODE_EXTRA_CA_CERTS.
+import type { Http2Session } from "node:http2";
 import type { Interceptor, Transport } from "@connectrpc/connect";
 import { createGrpcTransport, Http2SessionManager } from "@connectrpc/connect-node";
 
@@ -15,14 +16,14 @@ const pingTimeoutMs = 5_000;
 const largestMessageBytes = 4 * 1024 * 1024;
 
 export function openNodeTransport(server: string, token: string | undefined): OpenTransport {
-  const sessionManager = new Http2SessionManager(server, { pingIntervalMs, pingTimeoutMs });
+  const manager = new Http2SessionManager(server, { pingIntervalMs, pingTimeoutMs });
   const transport = createGrpcTransport({
     baseUrl: server,
-    sessionManager,
+    sessionManager: withoutUncaughtErrors(manager),
     readMaxBytes: largestMessageBytes,
     interceptors: token === undefined ? [] : [withToken(token)],
   });
-  return { transport, close: () => sessionManager.abort() };
+  return { transport, close: () => manager.abort() };
 }
 
 const withToken =
@@ -32,3 +33,25 @@ const withToken =
     request.header.set("authorization", `Bearer ${token}`);
     return next(request);
   };
+
+type SessionManager = Pick<Http2SessionManager, "authority" | "request" | "notifyResponseByteRead">;
+
+/**
+ * The manager stops listening when it is aborted, but a session that broke just before tells its error later, and an error
+ * that nobody listens to ends the process. The streams have told it to whoever waited for an answer.
+ */
+function withoutUncaughtErrors(manager: Http2SessionManager): SessionManager {
+  const known = new WeakSet<Http2Session>();
+  return {
+    authority: manager.authority,
+    async request(...given) {
+      const stream = await manager.request(...given);
+      if (stream.session !== undefined && !known.has(stream.session)) {
+        known.add(stream.session);
+        stream.session.on("error", () => {});
+      }
+      return stream;
+    },
+    notifyResponseByteRead: (stream) => manager.notifyResponseByteRead(stream),
+  };
+}

@@ -1,0 +1,125 @@
+import { create } from "@bufbuild/protobuf";
+import { durationFromMs, timestampFromDate } from "@bufbuild/protobuf/wkt";
+import { Code } from "@connectrpc/connect";
+import { describe, expect, test } from "vitest";
+import { ContentRole } from "../../gen/heddle/v1/content_pb.js";
+import {
+  type ToolCall,
+  ToolCallOutcome,
+  ToolCallSchema,
+  ToolCallState,
+  ToolKind,
+} from "../../gen/heddle/v1/tool_call_pb.js";
+import { heddleError } from "../../src/client/resumable.js";
+import { fakeIo, fakeServer, heddle } from "./support.js";
+
+const id = "0d4f5c1e-8c1b-4a57-9a44-5a0f6d1f2b3c";
+const time = (second: number) => timestampFromDate(new Date(2025, 5, 1, 9, 0, second));
+
+const input = { contentId: "input", role: ContentRole.INPUT, mediaType: "application/json", sizeBytes: 22n };
+const result = { contentId: "result", role: ContentRole.RESULT, mediaType: "", sizeBytes: 5_000_000n };
+
+const call = (fields: Partial<ToolCall> = {}) =>
+  create(ToolCallSchema, {
+    id,
+    threadId: "7b0f2c4e-5a36-4d0e-9c3f-2f6f2b7b9a10",
+    toolName: "bash",
+    title: "Run a command",
+    kind: ToolKind.EXECUTE,
+    state: ToolCallState.OVER,
+    outcome: ToolCallOutcome.FAILED,
+    startedSummary: "Running npm test",
+    completeSummary: "Two tests failed\u001b[2J",
+    error: { kind: "tool_error", code: "1", message: "2 failed" },
+    createTime: time(0),
+    startTime: time(1),
+    completeTime: time(3),
+    duration: durationFromMs(2000),
+    locations: [{ path: "/src/a.ts", line: 3 }],
+    contents: [input, result],
+    createdSequence: 4n,
+    completedSequence: 9n,
+    ...(fields as object),
+  });
+
+const serving = (toolCall: ToolCall) =>
+  fakeServer(
+    {},
+    {
+      getToolCall: () => ({ toolCall, contents: [{ info: input, data: Buffer.from('{\n "command": "\u001b[0m"}') }] }),
+      async *readToolCallContent({ contentId }) {
+        if (contentId !== "result")
+          throw heddleError(Code.NotFound, "CONTENT_NOT_FOUND", `there is no body ${contentId}`);
+        yield { info: result, data: Buffer.from([0xff, 0x1b, 0x5b]) };
+        yield { offset: 3n, data: Buffer.from("2J\n") };
+      },
+    },
+  );
+
+describe("heddle call", () => {
+  test("shows what a person wants to know", async () => {
+    await using server = await serving(call());
+    const { code, stdout } = await heddle(["call", id, "--server", server.url]);
+    expect(code).toBe(0);
+    expect(stdout).toBe(`Run a command  failed
+  doing      Running npm test
+  result     Two tests failed\\u{1b}[2J
+  error      tool_error, 1, 2 failed
+  exit code  unknown
+  tool       bash, execute, built-in
+  created    2025-06-01 09:00:00
+  started    2025-06-01 09:00:01
+  ended      2025-06-01 09:00:03
+  took       2.0 s
+  id         0d4f5c1e-8c1b-4a57-9a44-5a0f6d1f2b3c
+  thread     7b0f2c4e-5a36-4d0e-9c3f-2f6f2b7b9a10
+  events     4 – 9
+  location   /src/a.ts:3
+  input      application/json, 22 bytes
+    {
+     "command": "\\u{1b}[0m"}
+  result     application/octet-stream, 4.8 MiB (--content result writes it)
+`);
+  });
+
+  test("an exit code is shown where there is one, and not missed where there cannot be one", async () => {
+    await using known = await serving(call({ exitCode: 0 } as Partial<ToolCall>));
+    expect((await heddle(["call", id, "--server", known.url])).stdout).toContain("exit code  0\n");
+    await using other = await serving(call({ kind: ToolKind.READ }));
+    expect((await heddle(["call", id, "--server", other.url])).stdout).not.toContain("exit code");
+    await using open = await serving(call({ state: ToolCallState.RUNNING }));
+    expect((await heddle(["call", id, "--server", open.url])).stdout).toMatch(
+      /^Run a command {2}running\n(?!.*exit code)/,
+    );
+  });
+
+  test("--json is the whole answer in one line", async () => {
+    await using server = await serving(call());
+    const { stdout } = await heddle(["call", id, "--json", "--server", server.url]);
+    expect(stdout.split("\n")).toHaveLength(2);
+    expect(JSON.parse(stdout)).toMatchObject({
+      toolCall: { id, outcome: "TOOL_CALL_OUTCOME_FAILED" },
+      contents: [{ info: { contentId: "input" } }],
+    });
+  });
+
+  test("--content writes the bytes as they are; on a terminal, made safe", async () => {
+    await using server = await serving(call());
+    const args = ["call", id, "--content", "result", "--server", server.url];
+    const pipe = fakeIo();
+    await heddle(args, pipe);
+    expect(pipe.stdout.bytes()).toEqual(Buffer.from([0xff, 0x1b, 0x5b, 0x32, 0x4a, 0x0a]));
+    const terminal = fakeIo({ isTTY: true });
+    await heddle(args, terminal);
+    expect(terminal.stdout.text).toBe("\ufffd\\u{1b}[2J\n");
+  });
+
+  test("a body or a call that is not there ends with code 3", async () => {
+    await using server = await serving(call());
+    expect(await heddle(["call", id, "--content", "none", "--server", server.url])).toEqual({
+      code: 3,
+      stdout: "",
+      stderr: "heddle: there is no body none\n",
+    });
+  });
+});

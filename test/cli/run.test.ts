@@ -1,0 +1,147 @@
+import { readFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { describe, expect, test, vi } from "vitest";
+import { exitCodes } from "../../src/cli/exit.js";
+import { interruptSignal } from "../../src/cli/interrupt.js";
+import { createLogger } from "../../src/cli/logger.js";
+import { fakeIo, heddle } from "./support.js";
+
+const threadId = "7b0f2c4e-5a36-4d0e-9c3f-2f6f2b7b9a10";
+
+describe("usage", () => {
+  test.each([
+    [["folow"], "heddle: unknown command 'folow'\n(Did you mean follow?)"],
+    [["threads", "--jsn"], "heddle: unknown option '--jsn'\n(Did you mean --json?)"],
+    [["follow"], "heddle: missing required argument 'thread'"],
+    [["follow", "abc"], "It must be an id such as"],
+    [["follow", threadId, "extra"], "heddle: too many arguments for 'follow'"],
+    [["follow", threadId, "--after", "-1"], "It must be the sequence of an event"],
+    [["follow", threadId, "--after", "18446744073709551616"], "It must be the sequence of an event"],
+    [["threads", "--limit", "0"], "It must be a whole number"],
+    [["threads", "--server", "ftp://x"], "It must be the URL of a server"],
+    [["threads", "--server", "http://x:1/path"], "It must be the URL of a server"],
+    [["threads", "--server", "http://x:1", "--data", "d"], "cannot be used with option"],
+    [["call", "abc"], "It must be an id such as"],
+    [["serve", "--port", "1"], "heddle: unknown option '--port'"],
+  ])("%j ends with code 2 and says what is wrong", async (args, message) => {
+    const { code, stdout, stderr } = await heddle(args);
+    expect(code).toBe(2);
+    expect(stdout).toBe("");
+    expect(stderr).toContain(message);
+  });
+
+  test("a wrong HEDDLE_SERVER is named", async () => {
+    const { code, stderr } = await heddle(["threads"], fakeIo({ env: { HEDDLE_SERVER: "nonsense://" } }));
+    expect(code).toBe(2);
+    expect(stderr).toMatch(/^heddle: HEDDLE_SERVER is wrong\. It must be/);
+  });
+
+  test("no command shows the help and is an error", async () => {
+    expect(await heddle([])).toMatchObject({ code: 2, stdout: "", stderr: expect.stringContaining("Usage: heddle") });
+  });
+});
+
+describe("help", () => {
+  test("lists every exit code", async () => {
+    const { code, stdout } = await heddle(["--help"]);
+    expect(code).toBe(0);
+    for (const each of [...Object.values(exitCodes), 130])
+      expect(stdout).toMatch(new RegExp(`^ {2}${each} {2,}\\S`, "m"));
+  });
+
+  test.each(["serve", "follow", "threads", "call"])("of %s has examples", async (command) => {
+    for (const args of [
+      [command, "--help"],
+      ["help", command],
+    ]) {
+      const { code, stdout } = await heddle(args);
+      expect(code).toBe(0);
+      expect(stdout).toMatch(new RegExp(`Examples:\\n(.|\\n)*\\$ .*heddle ${command}`));
+    }
+  });
+
+  test("--version is the package's", async () => {
+    const { version } = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8"));
+    expect(await heddle(["--version"])).toEqual({ code: 0, stdout: `${version}\n`, stderr: "" });
+  });
+});
+
+test("a server that is not Heddle is said to be none", async () => {
+  const other = createServer((_, response) => response.end("hello"));
+  await new Promise<void>((resolve) => other.listen(0, "127.0.0.1", resolve));
+  const server = `http://127.0.0.1:${(other.address() as AddressInfo).port}`;
+  const { code, stderr } = await heddle(["threads", "--server", server]);
+  other.closeAllConnections();
+  other.close();
+  expect(code).toBe(4);
+  expect(stderr).toMatch(new RegExp(`^heddle: (cannot reach the server at )?${server}`));
+});
+
+describe("heddle serve, before it starts", () => {
+  test("names every problem of the configuration and ends with code 1", async () => {
+    const { code, stdout, stderr } = await heddle(
+      ["serve", "--listen", "x"],
+      fakeIo({ env: { HEDDLE_LOG_LEVEL: "loud" } }),
+    );
+    expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+    const lines = stderr.trimEnd().split("\n");
+    expect(lines).toEqual([
+      "heddle: the configuration has 2 problems:",
+      expect.stringMatching(/^ {2}- HEDDLE_LOG_LEVEL must be one of/),
+      expect.stringMatching(/^ {2}- --listen must be host:port/),
+    ]);
+  });
+
+  test("shows where only to those who debug", async () => {
+    expect((await heddle(["serve", "--listen", "x"])).stderr).not.toContain("    at ");
+    expect((await heddle(["serve", "--listen", "x", "--log-level", "debug"])).stderr).toContain("    at ");
+  });
+});
+
+describe("signals", () => {
+  test("the first asks, the second insists", () => {
+    const io = fakeIo();
+    const signal = interruptSignal(io);
+    io.signal("SIGTERM");
+    expect(signal.reason).toMatchObject({ signalName: "SIGTERM", exitCode: 143 });
+    expect(io.exits).toEqual([]);
+    io.signal("SIGTERM");
+    expect(io.exits).toEqual([143]);
+  });
+
+  test("npm's echo of a Ctrl-C is not a second one", () => {
+    const clock = vi.spyOn(performance, "now");
+    try {
+      const io = fakeIo();
+      interruptSignal(io);
+      clock.mockReturnValue(1000);
+      io.signal("SIGINT");
+      clock.mockReturnValue(1050);
+      io.signal("SIGINT");
+      expect(io.exits).toEqual([]);
+      clock.mockReturnValue(2000);
+      io.signal("SIGINT");
+      expect(io.exits).toEqual([130]);
+    } finally {
+      clock.mockRestore();
+    }
+  });
+});
+
+describe("logs", () => {
+  test("are JSON without tokens", () => {
+    const io = fakeIo();
+    createLogger("info", io).info({ token: "hunter2", headers: { authorization: "Bearer hunter2" }, port: 1 }, "hello");
+    expect(JSON.parse(io.stderr.text)).toMatchObject({ level: "info", msg: "hello", port: 1, token: "[hidden]" });
+    expect(io.stderr.text).not.toContain("hunter2");
+  });
+
+  test("are a line of text on a terminal", () => {
+    const io = fakeIo({ isTTY: true, env: { NO_COLOR: "1" } });
+    const logger = createLogger("info", io);
+    logger.debug({}, "not shown");
+    logger.warn({ path: "/a\u001b[2J", count: 2 }, "careful");
+    expect(io.stderr.text).toMatch(/^\d\d:\d\d:\d\d\.\d{3} warn {2}careful path=\/a\\u\{1b\}\[2J count=2\n$/);
+  });
+});
