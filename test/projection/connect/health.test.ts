@@ -1,0 +1,77 @@
+import { Code, createClient } from "@connectrpc/connect";
+import { connectNodeAdapter, createGrpcTransport } from "@connectrpc/connect-node";
+import { describe, expect, test, vi } from "vitest";
+import { Health, HealthCheckResponse_ServingStatus as Status } from "../../../gen/grpc/health/v1/health_pb.js";
+import { ThreadService } from "../../../gen/heddle/v1/thread_service_pb.js";
+import { createHealth, registerHealth } from "../../../src/projection/connect/health.js";
+import type { RequestHandler } from "../../../src/server/options.js";
+import { startTestServer } from "../../server/support.js";
+
+const threads = "heddle.v1.ThreadService";
+
+async function start() {
+  const health = createHealth([ThreadService]);
+  const fallback = connectNodeAdapter({ routes: (router) => registerHealth(router, health) }) as RequestHandler;
+  const server = await startTestServer({ fallback, timing: { drainMs: 60_000 } });
+  const client = createClient(Health, createGrpcTransport({ baseUrl: server.url }));
+  return { health, server, client, [Symbol.asyncDispose]: () => server.close() };
+}
+
+describe("health", () => {
+  test("check: the server and its services are serving, until they are not; others are not found", async () => {
+    await using place = await start();
+    for (const service of ["", threads])
+      expect(await place.client.check({ service })).toMatchObject({ status: Status.SERVING });
+    await expect(place.client.check({ service: "nobody.Service" })).rejects.toMatchObject({ code: Code.NotFound });
+
+    place.health.setServing(false);
+    for (const service of ["", threads])
+      expect(await place.client.check({ service })).toMatchObject({ status: Status.NOT_SERVING });
+
+    place.health.setServing(true);
+    expect(await place.client.check({ service: "" })).toMatchObject({ status: Status.SERVING });
+  });
+
+  test("list: every name with its status", async () => {
+    await using place = await start();
+    expect((await place.client.list({})).statuses).toMatchObject({
+      "": { status: Status.SERVING },
+      [threads]: { status: Status.SERVING },
+    });
+  });
+
+  test("watch: the status at once, the change when it comes, and then the end, so that a drain is not held up", async () => {
+    await using place = await start();
+    const watches = ["", threads, "nobody.Service"].map(async (service) => {
+      const seen: Status[] = [];
+      for await (const { status } of place.client.watch({ service })) seen.push(status);
+      return seen;
+    });
+    await vi.waitFor(() => expect(place.server.gauges().streams).toBe(3));
+    place.health.setServing(false);
+    await place.server.close();
+    const [server, service, unknown] = await Promise.all(watches);
+    expect(server).toEqual([Status.SERVING, Status.NOT_SERVING]);
+    expect(service).toEqual([Status.SERVING, Status.NOT_SERVING]);
+    expect(unknown).toEqual([Status.SERVICE_UNKNOWN]);
+  });
+
+  test("watch: a server that is not serving says so and ends", async () => {
+    await using place = await start();
+    place.health.setServing(false);
+    const seen: Status[] = [];
+    for await (const { status } of place.client.watch({ service: "" })) seen.push(status);
+    expect(seen).toEqual([Status.NOT_SERVING]);
+  });
+
+  test("watch: a watcher that leaves is forgotten", async () => {
+    await using place = await start();
+    const leave = new AbortController();
+    const watch = place.client.watch({ service: "" }, { signal: leave.signal })[Symbol.asyncIterator]();
+    await watch.next();
+    expect(place.server.gauges().streams).toBe(1);
+    leave.abort();
+    await expect(watch.next()).rejects.toMatchObject({ code: Code.Canceled });
+    await vi.waitFor(() => expect(place.server.gauges().streams).toBe(0));
+  });
+});
