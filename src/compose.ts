@@ -33,7 +33,8 @@ export async function compose(config: Config, logger: Logger): Promise<Heddle> {
   try {
     const core = createCore(log, config, logger);
     const recovered = await recover(log, core.recordings, core.onThreadError);
-    if (recovered.threads > 0) logger.info(recovered, "looked after threads that were being written when the last process ended");
+    if (recovered.threads > 0)
+      logger.info(recovered, "looked after threads that were being written when the last process ended");
     const server = await serve(core, config, { tls, logger });
     const scheme = tls ? "https" : "http";
     return {
@@ -51,9 +52,15 @@ export async function compose(config: Config, logger: Logger): Promise<Heddle> {
 }
 
 /** A data directory to look at without a server, also while one owns it. */
-export async function readOffline(dataDir: string): Promise<{ threads: Threads; toolCalls: ToolCalls; close(): Promise<void> }> {
+export async function readOffline(
+  dataDir: string,
+): Promise<{ threads: Threads; toolCalls: ToolCalls; close(): Promise<void> }> {
   const log = await openLmdbLog({ dir: dataDir, readOnly: true });
-  const core = createCore(log, { secrets: [], timing: { heartbeatMs: 60_000, streamMaxAgeMs: Number.POSITIVE_INFINITY } }, silent);
+  const core = createCore(
+    log,
+    { secrets: [], timing: { heartbeatMs: 60_000, streamMaxAgeMs: Number.POSITIVE_INFINITY } },
+    silent,
+  );
   const close = async (): Promise<void> => {
     core.feeds.close();
     core.recordings.dispose();
@@ -80,14 +87,22 @@ function createCore(log: EventLog, config: CoreConfig, logger: Logger) {
 
 type Core = ReturnType<typeof createCore>;
 
-async function serve(core: Core, config: Config, { tls, logger }: { tls: Tls | undefined; logger: Logger }): Promise<RunningServer> {
+async function serve(
+  core: Core,
+  config: Config,
+  { tls, logger }: { tls: Tls | undefined; logger: Logger },
+): Promise<RunningServer> {
   const shutdown = new AbortController();
   const health = createHealth(services);
   shutdown.signal.addEventListener("abort", () => {
     health.setServing(false);
     core.feeds.close();
   });
-  const status = () => ({ subscriptions: core.feeds.size, recordings: core.recordings.active, writing: core.recorder.writing });
+  const status = () => ({
+    subscriptions: core.feeds.size,
+    recordings: core.recordings.active,
+    writing: core.recorder.writing,
+  });
   const server: RunningServer = await startServer({
     listen: config.listen,
     limits: config.limits,
@@ -120,10 +135,14 @@ function readTls({ certFile, keyFile }: { certFile: string; keyFile: string }): 
     try {
       return readFileSync(path);
     } catch (cause) {
-      throw new HeddleError("invalid_config", `${field}: cannot read ${path}. Give the path of a PEM file that this user may read`, {
-        detail: { field },
-        cause,
-      });
+      throw new HeddleError(
+        "invalid_config",
+        `${field}: cannot read ${path}. Give the path of a PEM file that this user may read`,
+        {
+          detail: { field },
+          cause,
+        },
+      );
     }
   };
   return { cert: read(certFile, "tls.certFile"), key: read(keyFile, "tls.keyFile") };

@@ -5,7 +5,14 @@ import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import type { EventLog, StoredThread, ThreadKey } from "./log/event-log.js";
 import { existingThread } from "./recorder/load-thread.js";
 import type { Recorder } from "./recorder/recorder.js";
-import { type Assigned, type Batch, type Hold, type Opened, type Recordings, refuseIfBusy } from "./recorder/recordings.js";
+import {
+  type Assigned,
+  type Batch,
+  type Hold,
+  type Opened,
+  type Recordings,
+  refuseIfBusy,
+} from "./recorder/recordings.js";
 import type { Feed, Sink } from "./stream/feed.js";
 import type { Feeds } from "./stream/feeds.js";
 import { follow } from "./stream/follow.js";
@@ -47,7 +54,11 @@ export class Threads {
     this.#feeds = parts.feeds;
   }
 
-  async create(request: { threadId: string; title: string; labels: Readonly<Record<string, string>> }): Promise<Thread> {
+  async create(request: {
+    threadId: string;
+    title: string;
+    labels: Readonly<Record<string, string>>;
+  }): Promise<Thread> {
     const key = request.threadId ? keyOf(request.threadId) : { tenant: defaultTenant, threadId: newId<ThreadId>() };
     checkLabels(request.labels);
     const document = create(ThreadDocumentSchema, {
@@ -94,7 +105,8 @@ export class Threads {
   /** A feed for doors that write bytes. Not started: the request's errors come before Ready. */
   async openFeed(request: FollowRequest, sink: Sink): Promise<Feed> {
     const key = keyOf(request.threadId);
-    if (this.#feeds.closing) throw new HeddleError("shutting_down", "The server is shutting down: resume elsewhere or later");
+    if (this.#feeds.closing)
+      throw new HeddleError("shutting_down", "The server is shutting down: resume elsewhere or later");
     const { head } = await existingThread(this.#log, key);
     if (request.afterSequence > head) {
       throw new HeddleError("sequence_out_of_range", `after_sequence is beyond the head, ${head}`, {
@@ -109,19 +121,24 @@ export class Threads {
     return follow((sink) => this.openFeed(request, sink), signal);
   }
 
-  async openRecording(threadId: string, request: { producer: string; leaseMs: number | undefined; takeOver: boolean }): Promise<Opened> {
+  async openRecording(
+    threadId: string,
+    request: { producer: string; leaseMs: number | undefined; takeOver: boolean },
+  ): Promise<Opened> {
     const key = keyOf(threadId);
     const producer = cleanSummary(request.producer);
     if (!producer) throw invalid("producer", "must be a name of 1 to 200 characters");
     const { min, max } = limits.leaseMs;
     const leaseMs = request.leaseMs ?? limits.leaseMs.default;
-    if (!(leaseMs >= min && leaseMs <= max)) throw invalid("lease_duration", `must be between ${min / 1000} and ${max / 1000} seconds`);
+    if (!(leaseMs >= min && leaseMs <= max))
+      throw invalid("lease_duration", `must be between ${min / 1000} and ${max / 1000} seconds`);
     return this.#recordings.open(key, { producer, leaseMs, takeOver: request.takeOver });
   }
 
   record(threadId: string, batch: Batch): Promise<Assigned> {
     const key = keyOf(threadId);
-    if (batch.events.length > limits.batchEvents) throw invalid("events", `may have at most ${limits.batchEvents} entries`);
+    if (batch.events.length > limits.batchEvents)
+      throw invalid("events", `may have at most ${limits.batchEvents} entries`);
     return this.#recordings.record(key, batch);
   }
 
@@ -172,8 +189,8 @@ function checkLabels(labels: Readonly<Record<string, string>>): void {
   const entries = Object.entries(labels);
   if (entries.length > count) throw invalid("labels", `may have at most ${count} entries`);
   for (const [name, value] of entries) {
-    if (name.length < 1 || name.length > keyUnits) throw invalid("labels", `must have keys of 1 to ${keyUnits} characters`);
+    if (name.length < 1 || name.length > keyUnits)
+      throw invalid("labels", `must have keys of 1 to ${keyUnits} characters`);
     if (value.length > valueUnits) throw invalid("labels", `must have values of at most ${valueUnits} characters`);
   }
 }
-

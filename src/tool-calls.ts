@@ -46,8 +46,13 @@ export class ToolCalls {
   async *readContent(request: { toolCallId: string; contentId: string; offset: bigint }): AsyncGenerator<ContentPiece> {
     const { key, call } = await this.#find(request.toolCallId);
     const info = call.contents.find(({ contentId }) => contentId === request.contentId);
-    if (!info) throw new HeddleError("content_not_found", `Tool call ${call.id} has no body ${request.contentId}, or it is not complete yet`);
-    if (request.offset > info.sizeBytes) throw new HeddleError("content_out_of_range", `The body has ${info.sizeBytes} bytes`);
+    if (!info)
+      throw new HeddleError(
+        "content_not_found",
+        `Tool call ${call.id} has no body ${request.contentId}, or it is not complete yet`,
+      );
+    if (request.offset > info.sizeBytes)
+      throw new HeddleError("content_out_of_range", `The body has ${info.sizeBytes} bytes`);
     let offset = Number(request.offset);
     do {
       const data = await this.#piece(key, call.id, { info, offset });
@@ -57,7 +62,11 @@ export class ToolCalls {
   }
 
   /** A page in order of creation, and the Created sequence after which the next one begins: 0 on the last. */
-  async list(request: { threadId: string; pageSize: number; after: bigint }): Promise<{ calls: ToolCall[]; nextAfter: bigint }> {
+  async list(request: {
+    threadId: string;
+    pageSize: number;
+    after: bigint;
+  }): Promise<{ calls: ToolCall[]; nextAfter: bigint }> {
     const key = keyOf(request.threadId);
     await existingThread(this.#log, key);
     const limit = clampPageSize(request.pageSize);
@@ -83,12 +92,17 @@ export class ToolCalls {
     return Buffer.concat(pieces);
   }
 
-  async #piece(key: ThreadKey, callId: string, { info, offset }: { info: ContentInfo; offset: number }): Promise<Uint8Array> {
+  async #piece(
+    key: ThreadKey,
+    callId: string,
+    { info, offset }: { info: ContentInfo; offset: number },
+  ): Promise<Uint8Array> {
     const body = { callId: callId as ToolCallId, contentId: info.contentId };
     const maxBytes = Math.min(limits.readChunkBytes, Number(info.sizeBytes) - offset);
     if (maxBytes === 0) return new Uint8Array();
     const data = await this.#log.readBody(key, body, { offset, maxBytes });
-    if (!data?.length) throw new HeddleError("content_not_found", `Body ${info.contentId} of tool call ${callId} was deleted`);
+    if (!data?.length)
+      throw new HeddleError("content_not_found", `Body ${info.contentId} of tool call ${callId} was deleted`);
     return data;
   }
 }

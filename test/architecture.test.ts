@@ -54,9 +54,11 @@ const partOf = (path: string): string =>
 
 function importsOf(path: string): string[] {
   const text = readFileSync(join(root, "src", path), "utf8");
-  return [...text.matchAll(/(?:^|\n)\s*(?:import|export)\b[^;]*?from\s+"([^"]+)"|\bimport\(\s*"([^"]+)"\s*\)|(?:^|\n)import\s+"([^"]+)"/g)].map(
-    ([, from, dynamic, bare]) => from ?? dynamic ?? bare ?? "",
-  );
+  return [
+    ...text.matchAll(
+      /(?:^|\n)\s*(?:import|export)\b[^;]*?from\s+"([^"]+)"|\bimport\(\s*"([^"]+)"\s*\)|(?:^|\n)import\s+"([^"]+)"/g,
+    ),
+  ].map(([, from, dynamic, bare]) => from ?? dynamic ?? bare ?? "");
 }
 
 /** A relative import as a path from src/, or as gen/… */

@@ -21,18 +21,22 @@ function firstFault(found: readonly Rule[]): string | undefined {
   return found.find((rule): rule is string => typeof rule === "string");
 }
 
-const id = (value: string, field: string): Rule => !isUuid(value) && `${field} must be a UUID in lower case with hyphens`;
+const id = (value: string, field: string): Rule =>
+  !isUuid(value) && `${field} must be a UUID in lower case with hyphens`;
 const optionalId = (value: string, field: string): Rule => value !== "" && id(value, field);
 /** A value that this server knows, and not the unspecified one. */
 const chosen = (value: number, words: Readonly<Record<number, string>>, field: string): Rule =>
   (value === 0 || words[value] === undefined) && `${field} must be set to a value that this server knows`;
-const atMost = (count: number, max: number, field: string): Rule => count > max && `${field} may have at most ${max} entries`;
+const atMost = (count: number, max: number, field: string): Rule =>
+  count > max && `${field} may have at most ${max} entries`;
 const delta = (text: string): Rule =>
   text.length * 3 > limits.deltaBytes &&
   Buffer.byteLength(text) > limits.deltaBytes &&
   `text may have at most ${limits.deltaBytes} bytes: send it in several deltas`;
-const units = (text: string, max: number, field: string): Rule => text.length > max && `${field} may have at most ${max} UTF-16 units`;
-const hash = (bytes: Uint8Array, field: string): Rule => bytes.length !== 0 && bytes.length !== 32 && `${field} must be empty or 32 bytes`;
+const units = (text: string, max: number, field: string): Rule =>
+  text.length > max && `${field} may have at most ${max} UTF-16 units`;
+const hash = (bytes: Uint8Array, field: string): Rule =>
+  bytes.length !== 0 && bytes.length !== 32 && `${field} must be empty or 32 bytes`;
 const amount = (value: number | undefined, field: string): Rule =>
   value !== undefined && !(Number.isFinite(value) && value >= 0) && `${field} must be a finite number, not negative`;
 
@@ -41,11 +45,17 @@ function rules(payload: StoredPayload): Rule[] {
     case "runStarted":
       return [units(payload.value.model, 200, "model"), units(payload.value.requestId, 200, "request_id")];
     case "runSuspended":
-      return [chosen(payload.value.reason, SuspendReason, "reason"), atMost(payload.value.openToolCallIds.length, limits.openCallIds, "open_tool_call_ids")];
+      return [
+        chosen(payload.value.reason, SuspendReason, "reason"),
+        atMost(payload.value.openToolCallIds.length, limits.openCallIds, "open_tool_call_ids"),
+      ];
     case "runResumed":
       return [];
     case "runCompleted":
-      return [chosen(payload.value.outcome, RunOutcome, "outcome"), units(payload.value.finishReason, 64, "finish_reason")];
+      return [
+        chosen(payload.value.outcome, RunOutcome, "outcome"),
+        units(payload.value.finishReason, 64, "finish_reason"),
+      ];
     case "messageCreated":
       return [id(payload.value.messageId, "message_id"), chosen(payload.value.role, Role, "role")];
     case "messageDelta":
@@ -57,7 +67,9 @@ function rules(payload: StoredPayload): Rule[] {
         atMost(annotations.length, limits.annotations, "annotations"),
         Buffer.byteLength(refusal) > limits.refusalBytes && `refusal may have at most ${limits.refusalBytes} bytes`,
         ...annotations.map(({ uri }) => units(uri, 2048, "annotations.uri")),
-        ...annotations.map(({ startIndex, endIndex }) => endIndex < startIndex && "annotations.end_index must not be before start_index"),
+        ...annotations.map(
+          ({ startIndex, endIndex }) => endIndex < startIndex && "annotations.end_index must not be before start_index",
+        ),
       ];
     }
     case "reasoningDelta":
@@ -86,14 +98,22 @@ function rules(payload: StoredPayload): Rule[] {
       return [id(payload.value.toolCallId, "tool_call_id"), delta(payload.value.text)];
     case "toolCallTextDelta": {
       const { toolCallId, purpose, field, text } = payload.value;
-      return [id(toolCallId, "tool_call_id"), chosen(purpose, TextPurpose, "purpose"), units(field, 64, "field"), delta(text)];
+      return [
+        id(toolCallId, "tool_call_id"),
+        chosen(purpose, TextPurpose, "purpose"),
+        units(field, 64, "field"),
+        delta(text),
+      ];
     }
     case "toolCallInputCompleted":
       return [id(payload.value.toolCallId, "tool_call_id"), hash(payload.value.inputSha256, "input_sha256")];
     case "toolCallApprovalRequested":
       return [id(payload.value.toolCallId, "tool_call_id"), hash(payload.value.approvalSha256, "approval_sha256")];
     case "toolCallApprovalResolved":
-      return [id(payload.value.toolCallId, "tool_call_id"), chosen(payload.value.decision, ApprovalDecision, "decision")];
+      return [
+        id(payload.value.toolCallId, "tool_call_id"),
+        chosen(payload.value.decision, ApprovalDecision, "decision"),
+      ];
     case "toolCallStarted":
     case "toolCallClaimed":
       return [id(payload.value.toolCallId, "tool_call_id")];

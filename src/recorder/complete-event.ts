@@ -1,6 +1,6 @@
 // Makes a writer's event fit to be stored: what the server knows is filled in, what people read is cleaned (T5), what is
 // secret is taken out. The event has been checked, and is allowed where things stand.
-import { type ThreadEvent, newEvent, type StoredPayload } from "../thread/event.js";
+import { newEvent, type StoredPayload, type ThreadEvent } from "../thread/event.js";
 import { limits } from "../thread/limits.js";
 import { type OpenCall, totalOutput } from "../thread/open-call.js";
 import { Executor, OutputStream, PlanEntryStatus, ToolCallOutcome, ToolKind } from "../thread/schema.js";
@@ -41,7 +41,10 @@ function completed(payload: StoredPayload, event: ThreadEvent, around: Surroundi
   const cut = (text: string, units: number): string => cleanSummary(redactions.whole(text), units);
   switch (payload.case) {
     case "runStarted":
-      return { case: payload.case, value: { ...payload.value, model: line(payload.value.model), producer: around.producer } };
+      return {
+        case: payload.case,
+        value: { ...payload.value, model: line(payload.value.model), producer: around.producer },
+      };
     case "runCompleted":
       return { case: payload.case, value: { ...payload.value, errorMessage: line(payload.value.errorMessage) } };
     case "runSuspended":
@@ -55,8 +58,15 @@ function completed(payload: StoredPayload, event: ThreadEvent, around: Surroundi
     case "toolCallTextDelta":
       return { ...payload, value: { ...payload.value, text: redactions.piece(payload) } } as StoredPayload;
     case "messageCompleted": {
-      const annotations = payload.value.annotations.map((note) => ({ ...note, uri: redactions.whole(note.uri), title: line(note.title) }));
-      return { case: payload.case, value: { ...payload.value, annotations, refusal: redactions.whole(payload.value.refusal) } };
+      const annotations = payload.value.annotations.map((note) => ({
+        ...note,
+        uri: redactions.whole(note.uri),
+        title: line(note.title),
+      }));
+      return {
+        case: payload.case,
+        value: { ...payload.value, annotations, refusal: redactions.whole(payload.value.refusal) },
+      };
     }
     case "planUpdated": {
       const entries = payload.value.entries.map((entry) => ({
@@ -81,7 +91,10 @@ function completed(payload: StoredPayload, event: ThreadEvent, around: Surroundi
     }
     case "toolCallApprovalRequested": {
       const { summary, reason } = payload.value;
-      return { case: payload.case, value: { ...payload.value, summary: line(summary) || startedSummary(call), reason: line(reason) } };
+      return {
+        case: payload.case,
+        value: { ...payload.value, summary: line(summary) || startedSummary(call), reason: line(reason) },
+      };
     }
     case "toolCallApprovalResolved": {
       const { reason, resolvedBy } = payload.value;
@@ -113,7 +126,8 @@ function completed(payload: StoredPayload, event: ThreadEvent, around: Surroundi
       };
     }
     case "toolCallOutputDelta": {
-      const stream = OutputStream[payload.value.stream] && payload.value.stream ? payload.value.stream : OutputStream.STDOUT;
+      const stream =
+        OutputStream[payload.value.stream] && payload.value.stream ? payload.value.stream : OutputStream.STDOUT;
       const offset = BigInt(call?.outputBytes[stream] ?? 0);
       const text = redactions.piece({ ...payload, value: { ...payload.value, stream } });
       return { case: payload.case, value: { ...payload.value, stream, offset, text } };
@@ -127,14 +141,17 @@ function completed(payload: StoredPayload, event: ThreadEvent, around: Surroundi
         toolName: toolName(call),
         success,
         summary: line(summary) || outcomeWords(outcome),
-        locations: locations.slice(0, limits.locations).map((place) => ({ ...place, path: cut(place.path, limits.pathUnits) })),
+        locations: locations
+          .slice(0, limits.locations)
+          .map((place) => ({ ...place, path: cut(place.path, limits.pathUnits) })),
         totalLocations: Math.max(totalLocations, locations.length),
         resultBytes: BigInt(around.resultBytes),
         outputBytes: BigInt(call ? totalOutput(call) : 0),
       };
       if (duration) value.duration = duration;
       else delete value.duration;
-      if (error && !success) value.error = { ...error, kind: cut(error.kind, 64), code: cut(error.code, 64), message: line(error.message) };
+      if (error && !success)
+        value.error = { ...error, kind: cut(error.kind, 64), code: cut(error.code, 64), message: line(error.message) };
       else delete value.error;
       return { case: payload.case, value };
     }
@@ -143,7 +160,11 @@ function completed(payload: StoredPayload, event: ThreadEvent, around: Surroundi
     case "toolDiscoveryComplete":
       return {
         case: payload.case,
-        value: { ...payload.value, serverLabel: around.serverLabel ?? "", errorMessage: line(payload.value.errorMessage) },
+        value: {
+          ...payload.value,
+          serverLabel: around.serverLabel ?? "",
+          errorMessage: line(payload.value.errorMessage),
+        },
       };
   }
 }

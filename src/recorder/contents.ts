@@ -46,7 +46,11 @@ interface Around {
 }
 
 /** The call with the piece added, and what to store of it. `index` is the chunk's place in the batch, for the error. */
-export function addContent(chunk: ContentChunk, index: number, around: Around): { open: OpenCall; body: BodyWrite | undefined } {
+export function addContent(
+  chunk: ContentChunk,
+  index: number,
+  around: Around,
+): { open: OpenCall; body: BodyWrite | undefined } {
   const open = around.state.calls.get(chunk.toolCallId);
   const known = open?.contents.find(({ info }) => info.contentId === chunk.contentId);
   const fault = chunkFault(chunk, open, known);
@@ -66,7 +70,9 @@ export function addContent(chunk: ContentChunk, index: number, around: Around): 
       sizeBytes: before + BigInt(bytes.length),
     }),
   };
-  const contents = known ? open.contents.map((other) => (other === known ? content : other)) : [...open.contents, content];
+  const contents = known
+    ? open.contents.map((other) => (other === known ? content : other))
+    : [...open.contents, content];
   const body = { callId: chunk.toolCallId as ToolCallId, contentId: chunk.contentId, offset: Number(before), bytes };
   // An empty body is stored as one empty piece, so that it can be read; later empty pieces add nothing.
   return { open: { ...open, contents }, body: bytes.length > 0 || !known ? body : undefined };
@@ -75,20 +81,38 @@ export function addContent(chunk: ContentChunk, index: number, around: Around): 
 const contentId = /^[a-z0-9][a-z0-9._-]{0,63}$/;
 const mediaType = /^[\x20-\x7e]{0,200}$/;
 
-function chunkFault(chunk: ContentChunk, open: OpenCall | undefined, known: OpenContent | undefined): { field: string; rule: string } | undefined {
+function chunkFault(
+  chunk: ContentChunk,
+  open: OpenCall | undefined,
+  known: OpenContent | undefined,
+): { field: string; rule: string } | undefined {
   if (!isUuid(chunk.toolCallId)) return { field: "tool_call_id", rule: "must be a UUID in lower case with hyphens" };
-  if (!open) return { field: "tool_call_id", rule: "must be an open call of this thread, created before or in this batch" };
-  if (!contentId.test(chunk.contentId)) return { field: "content_id", rule: "must be 1 to 64 characters of a-z 0-9 - _ . and start with a letter or digit" };
-  if (chunk.role === ContentRole.UNSPECIFIED || ContentRole[chunk.role] === undefined) return { field: "role", rule: "must be set to a value that this server knows" };
-  if ((chunk.role === ContentRole.INPUT) !== (chunk.contentId === "input")) return { field: "content_id", rule: "must be `input` for the input, and for nothing else" };
-  if ((chunk.role === ContentRole.RESULT) !== (chunk.contentId === "result")) return { field: "content_id", rule: "must be `result` for the result, and for nothing else" };
-  if (known && known.info.role !== chunk.role) return { field: "role", rule: "must be the same in every chunk of a body" };
-  if (!mediaType.test(chunk.mediaType)) return { field: "media_type", rule: "may have at most 200 printable ASCII characters" };
-  if (chunk.data.length > limits.contentChunkBytes) return { field: "data", rule: `may have at most ${limits.contentChunkBytes} bytes in one chunk` };
-  if (chunk.role === ContentRole.INPUT && open.state !== "created") return { field: "content_id", rule: "the input is complete: nothing can be added to it" };
-  if (!known && open.contents.length >= limits.contentsPerCall) return { field: "content_id", rule: `a call may have at most ${limits.contentsPerCall} bodies` };
+  if (!open)
+    return { field: "tool_call_id", rule: "must be an open call of this thread, created before or in this batch" };
+  if (!contentId.test(chunk.contentId))
+    return {
+      field: "content_id",
+      rule: "must be 1 to 64 characters of a-z 0-9 - _ . and start with a letter or digit",
+    };
+  if (chunk.role === ContentRole.UNSPECIFIED || ContentRole[chunk.role] === undefined)
+    return { field: "role", rule: "must be set to a value that this server knows" };
+  if ((chunk.role === ContentRole.INPUT) !== (chunk.contentId === "input"))
+    return { field: "content_id", rule: "must be `input` for the input, and for nothing else" };
+  if ((chunk.role === ContentRole.RESULT) !== (chunk.contentId === "result"))
+    return { field: "content_id", rule: "must be `result` for the result, and for nothing else" };
+  if (known && known.info.role !== chunk.role)
+    return { field: "role", rule: "must be the same in every chunk of a body" };
+  if (!mediaType.test(chunk.mediaType))
+    return { field: "media_type", rule: "may have at most 200 printable ASCII characters" };
+  if (chunk.data.length > limits.contentChunkBytes)
+    return { field: "data", rule: `may have at most ${limits.contentChunkBytes} bytes in one chunk` };
+  if (chunk.role === ContentRole.INPUT && open.state !== "created")
+    return { field: "content_id", rule: "the input is complete: nothing can be added to it" };
+  if (!known && open.contents.length >= limits.contentsPerCall)
+    return { field: "content_id", rule: `a call may have at most ${limits.contentsPerCall} bodies` };
   const expected = BigInt(known?.receivedBytes ?? 0);
-  if (chunk.offset !== expected) return { field: "offset", rule: `must be ${expected}, the number of bytes received before` };
+  if (chunk.offset !== expected)
+    return { field: "offset", rule: `must be ${expected}, the number of bytes received before` };
   return undefined;
 }
 

@@ -15,13 +15,16 @@ export function interruptRun(draft: ThreadDraft, { reason, kind }: Interruption)
   const run = draft.state.run;
   if (!run) return;
   const summary = `Interrupted: ${reason}`;
-  const record = (payload: NonNullable<ThreadEventInit["payload"]>) => draft.record(newEvent({ runId: run.runId, payload }));
+  const record = (payload: NonNullable<ThreadEventInit["payload"]>) =>
+    draft.record(newEvent({ runId: run.runId, payload }));
   for (const toolCallId of [...draft.state.calls.keys()]) {
     const error = { kind, message: `${summary}. Whether it had an effect is not known` };
     record({ case: "toolCallComplete", value: { toolCallId, outcome: ToolCallOutcome.INTERRUPTED, summary, error } });
   }
-  for (const messageId of [...draft.state.messages]) record({ case: "messageCompleted", value: { messageId, incomplete: true } });
+  for (const messageId of [...draft.state.messages])
+    record({ case: "messageCompleted", value: { messageId, incomplete: true } });
   for (const reasoningId of [...draft.state.reasonings]) record({ case: "reasoningCompleted", value: { reasoningId } });
-  for (const discoveryId of [...draft.state.discoveries.keys()]) record({ case: "toolDiscoveryComplete", value: { discoveryId, errorMessage: summary } });
+  for (const discoveryId of [...draft.state.discoveries.keys()])
+    record({ case: "toolDiscoveryComplete", value: { discoveryId, errorMessage: summary } });
   record({ case: "runCompleted", value: { outcome: RunOutcome.INTERRUPTED, errorMessage: summary } });
 }

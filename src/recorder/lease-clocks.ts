@@ -78,7 +78,8 @@ export class LeaseClocks {
     try {
       await this.#expire(running.key, recordingId);
       if (this.#running.get(recordingId) !== running) return;
-      if (running.endsAt > this.#clock.now()) return this.#arm(recordingId, running, running.endsAt - this.#clock.now());
+      if (running.endsAt > this.#clock.now())
+        return this.#arm(recordingId, running, running.endsAt - this.#clock.now());
       this.#running.delete(recordingId);
     } catch {
       // Its error has been reported. T1 must hold in the end, so try until it is recorded.

@@ -35,7 +35,11 @@ export async function loadThread(log: EventLog, key: ThreadKey, redactor: Redact
   return { threadId: key.threadId, head: stored.head, document, state, redactions: new Redactions(redactor), inputs };
 }
 
-async function foldSince(log: EventLog, key: ThreadKey, fold: { state: ThreadState; after: bigint; head: bigint }): Promise<void> {
+async function foldSince(
+  log: EventLog,
+  key: ThreadKey,
+  fold: { state: ThreadState; after: bigint; head: bigint },
+): Promise<void> {
   let position = fold.after;
   while (position < fold.head) {
     const span = await log.read(key, position, readBytes);
@@ -59,7 +63,11 @@ async function withContents(log: EventLog, key: ThreadKey, open: OpenCall): Prom
   };
 }
 
-async function rehashInput(log: EventLog, key: ThreadKey, { open, inputs }: { open: OpenCall; inputs: Inputs }): Promise<void> {
+async function rehashInput(
+  log: EventLog,
+  key: ThreadKey,
+  { open, inputs }: { open: OpenCall; inputs: Inputs },
+): Promise<void> {
   if (open.state !== "created" || !open.contents.some(({ info }) => info.contentId === "input")) return;
   const body = { callId: open.call.id as ToolCallId, contentId: "input" };
   for (let offset = 0; ; ) {

@@ -55,7 +55,8 @@ export class Recordings {
   async open(key: ThreadKey, request: { producer: string; leaseMs: number; takeOver: boolean }): Promise<Opened> {
     const recordingId = newId<RecordingId>();
     const opened = await this.#recorder.write(key, (draft) => {
-      if (request.takeOver) endRecording(draft, { reason: "another producer took the thread over", kind: "taken_over" });
+      if (request.takeOver)
+        endRecording(draft, { reason: "another producer took the thread over", kind: "taken_over" });
       refuseIfBusy(draft.document, draft.state.run?.runId);
       const epoch = draft.document.epoch + 1n;
       const lease = create(LeaseDocumentSchema, {
@@ -102,7 +103,9 @@ export class Recordings {
     const { lease, runStartedSequence } = (await this.#recorder.view(key)).document;
     if (lease) this.#clocks.start(key, lease.recordingId, leaseMs(lease));
     else if (runStartedSequence > 0n) {
-      await this.#recorder.write(key, (draft) => interruptRun(draft, { reason: "the server stopped", kind: "server_stopped" }));
+      await this.#recorder.write(key, (draft) =>
+        interruptRun(draft, { reason: "the server stopped", kind: "server_stopped" }),
+      );
     }
   }
 
@@ -137,18 +140,26 @@ export class Recordings {
 function recordBatch(draft: ThreadDraft, batch: Batch, reused: number | undefined): Assigned {
   const lease = requireHold(draft.document, batch);
   const { producerSequence, events, contents } = batch;
-  if (events.length === 0 && contents.length === 0 && producerSequence === 0n) return { firstSequence: 0n, lastSequence: 0n };
+  if (events.length === 0 && contents.length === 0 && producerSequence === 0n)
+    return { firstSequence: 0n, lastSequence: 0n };
   // Sent again because the answer was lost: answer as the first time.
   if (producerSequence === lease.producerSequence && producerSequence > 0n) return lease;
   if (producerSequence !== lease.producerSequence + 1n) {
-    throw new HeddleError("producer_sequence_gap", `producer_sequence must be ${lease.producerSequence + 1n}, one more than the last stored batch`, {
-      detail: { epoch: lease.epoch, producerSequence: lease.producerSequence },
-    });
+    throw new HeddleError(
+      "producer_sequence_gap",
+      `producer_sequence must be ${lease.producerSequence + 1n}, one more than the last stored batch`,
+      {
+        detail: { epoch: lease.epoch, producerSequence: lease.producerSequence },
+      },
+    );
   }
   if (reused !== undefined) throw reusedCall(events, reused);
   const before = draft.head;
   draft.recordBatch(events, contents);
-  const assigned = events.length > 0 ? { firstSequence: before + 1n, lastSequence: draft.head } : { firstSequence: 0n, lastSequence: 0n };
+  const assigned =
+    events.length > 0
+      ? { firstSequence: before + 1n, lastSequence: draft.head }
+      : { firstSequence: 0n, lastSequence: 0n };
   draft.changeDocument({ lease: create(LeaseDocumentSchema, { ...lease, producerSequence, ...assigned }) });
   return assigned;
 }
@@ -164,9 +175,13 @@ function reusedCall(events: readonly ThreadEvent[], eventIndex: number): HeddleE
 function requireHold(document: ThreadDocument, hold: Hold): LeaseDocument {
   const lease = document.lease;
   if (lease?.recordingId === hold.recordingId && lease.epoch === hold.epoch) return lease;
-  throw new HeddleError("recording_fenced", "The recording has lost the thread: its lease ended, or it was closed or taken over. Open a new one", {
-    detail: { epoch: document.epoch, producerSequence: lease?.epoch === hold.epoch ? lease.producerSequence : 0n },
-  });
+  throw new HeddleError(
+    "recording_fenced",
+    "The recording has lost the thread: its lease ended, or it was closed or taken over. Open a new one",
+    {
+      detail: { epoch: document.epoch, producerSequence: lease?.epoch === hold.epoch ? lease.producerSequence : 0n },
+    },
+  );
 }
 
 export function refuseIfBusy(document: ThreadDocument, runId: string | undefined): void {
@@ -177,7 +192,9 @@ export function refuseIfBusy(document: ThreadDocument, runId: string | undefined
     });
   }
   if (runId !== undefined) {
-    throw new HeddleError("thread_busy", "The thread has an open run", { detail: { kind: "run", holderId: runId, producer: "" } });
+    throw new HeddleError("thread_busy", "The thread has an open run", {
+      detail: { kind: "run", holderId: runId, producer: "" },
+    });
   }
 }
 

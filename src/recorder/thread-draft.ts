@@ -8,7 +8,13 @@ import { encodeFrame, envelopeBytes } from "../thread/frame.js";
 import type { ToolCallId } from "../thread/ids.js";
 import { limits } from "../thread/limits.js";
 import type { OpenCall } from "../thread/open-call.js";
-import { type ContentChunk, ContentRole, type ThreadDocument, ThreadDocumentSchema, ToolCallDocumentSchema } from "../thread/schema.js";
+import {
+  type ContentChunk,
+  ContentRole,
+  type ThreadDocument,
+  ThreadDocumentSchema,
+  ToolCallDocumentSchema,
+} from "../thread/schema.js";
 import type { ThreadState } from "../thread/state.js";
 import { eventFault } from "./check-event.js";
 import { completeEvent } from "./complete-event.js";
@@ -60,7 +66,8 @@ export class ThreadDraft implements ThreadView {
     };
     for (const [index, event] of events.entries()) {
       const { payload } = event;
-      if (payload.case === "toolCallInputCompleted" || payload.case === "toolCallComplete") addChunksOf(payload.value.toolCallId);
+      if (payload.case === "toolCallInputCompleted" || payload.case === "toolCallComplete")
+        addChunksOf(payload.value.toolCallId);
       this.record(event, index);
     }
     for (const chunk of [...waiting.values()]) addChunksOf(chunk.toolCallId);
@@ -69,17 +76,24 @@ export class ThreadDraft implements ThreadView {
   /** Adds one event. `index` is its place in the writer's batch, for the error. */
   record(draft: ThreadEvent, index = 0): ThreadEvent {
     const fault = eventFault(draft, this.threadId);
-    if (fault) throw new HeddleError("invalid_event", messageOf(draft, index, fault), { detail: detailOf(draft, index, "", fault) });
+    if (fault)
+      throw new HeddleError("invalid_event", messageOf(draft, index, fault), {
+        detail: detailOf(draft, index, "", fault),
+      });
     const violation = this.state.violation(draft) ?? this.#inputDeltaViolation(draft);
     if (violation) {
       const { state, rule } = violation;
-      throw new HeddleError("transition_violation", messageOf(draft, index, rule), { detail: detailOf(draft, index, state, rule) });
+      throw new HeddleError("transition_violation", messageOf(draft, index, rule), {
+        detail: detailOf(draft, index, state, rule),
+      });
     }
     const event = completeEvent(draft, this.#surroundings(draft));
     const frame = encodeFrame(event);
     if (frame.length - envelopeBytes > limits.eventBytes) {
       const rule = `an event may have at most ${limits.eventBytes} bytes: send what is larger as a body`;
-      throw new HeddleError("invalid_event", messageOf(draft, index, rule), { detail: detailOf(draft, index, "", rule) });
+      throw new HeddleError("invalid_event", messageOf(draft, index, rule), {
+        detail: detailOf(draft, index, "", rule),
+      });
     }
     this.#fold(event);
     this.frames.push(frame);
@@ -108,7 +122,8 @@ export class ThreadDraft implements ThreadView {
       call,
       input: call && this.inputs.of(call.call.id),
       resultBytes: Number(result?.info.sizeBytes ?? 0n),
-      serverLabel: payload.case === "toolDiscoveryComplete" ? this.state.discoveries.get(payload.value.discoveryId) : undefined,
+      serverLabel:
+        payload.case === "toolDiscoveryComplete" ? this.state.discoveries.get(payload.value.discoveryId) : undefined,
       redactions: this.redactions,
     };
   }
@@ -118,7 +133,10 @@ export class ThreadDraft implements ThreadView {
     const open = this.state.calls.get(draft.payload.value.toolCallId);
     const bytes = (open?.inputDeltaBytes ?? 0) + Buffer.byteLength(draft.payload.value.text);
     if (!open || bytes <= limits.inputDeltaBytes) return undefined;
-    return { state: open.state, rule: `input deltas stop at ${limits.inputDeltaBytes} bytes: send the whole input as a body` };
+    return {
+      state: open.state,
+      rule: `input deltas stop at ${limits.inputDeltaBytes} bytes: send the whole input as a body`,
+    };
   }
 
   #fold(event: ThreadEvent): void {
@@ -128,7 +146,11 @@ export class ThreadDraft implements ThreadView {
     if (payload.case === "runStarted") this.changeDocument({ runStartedSequence: event.sequence });
     if (payload.case === "runCompleted") this.changeDocument({ runStartedSequence: 0n });
     if (payload.case === "toolCallInputCompleted") this.inputs.forget(payload.value.toolCallId);
-    if (payload.case === "toolCallComplete" || payload.case === "messageCompleted" || payload.case === "reasoningCompleted") {
+    if (
+      payload.case === "toolCallComplete" ||
+      payload.case === "messageCompleted" ||
+      payload.case === "reasoningCompleted"
+    ) {
       this.redactions.forget(subjectId(event));
     }
   }
@@ -166,7 +188,8 @@ const callDocument = (open: OpenCall) =>
     contents: open.contents.map(({ info, receivedBytes }) => ({ info, receivedBytes: BigInt(receivedBytes) })),
   });
 
-const messageOf = (draft: ThreadEvent, index: number, rule: string): string => `events[${index}] (${caseName(draft.payload)}): ${rule}`;
+const messageOf = (draft: ThreadEvent, index: number, rule: string): string =>
+  `events[${index}] (${caseName(draft.payload)}): ${rule}`;
 
 const detailOf = (draft: ThreadEvent, eventIndex: number, state: string, rule: string): EventViolationDetail => ({
   eventIndex,

@@ -124,7 +124,8 @@ export class ThreadWriter {
 
   async #store(drafts: readonly ThreadDraft[], last: ThreadDraft): Promise<void> {
     const batch = joinDrafts(this.#view, drafts);
-    const writes = batch.frames.length + (batch.bodies?.length ?? 0) + (batch.calls?.length ?? 0) + (batch.document ? 1 : 0);
+    const writes =
+      batch.frames.length + (batch.bodies?.length ?? 0) + (batch.calls?.length ?? 0) + (batch.document ? 1 : 0);
     if (writes > 0) await this.#log.append(this.#key, this.#view.head, batch);
     if (!last.removed) return;
     await this.#log.remove(this.#key, last.head, toBinary(ThreadDocumentSchema, last.document));

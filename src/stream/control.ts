@@ -1,5 +1,5 @@
 // The frames that are about the stream itself: sequence 0, never stored.
-import { type ThreadEventInit, newEvent } from "../thread/event.js";
+import { newEvent, type ThreadEventInit } from "../thread/event.js";
 import { encodeFrame } from "../thread/frame.js";
 import type { ClosingReason } from "../thread/schema.js";
 import { now } from "../thread/time.js";

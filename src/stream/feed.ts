@@ -85,15 +85,23 @@ export class Feed {
 
   /** Writes what is ready until the sink is full or nothing is left, then waits for either to change. */
   #pump(): void {
-    while (this.#stage !== "over" && !this.#full && !this.#reading) {
-      if (this.#stage === "replaying" && this.#cursor.position >= this.#options.head) this.#caughtUp();
-      else if (this.#cursor.behind) return void this.#readLog();
-      else {
-        const span = this.#cursor.live();
-        if (span) this.#send(span);
-        else return this.#waitForNews();
-      }
+    while (this.#stage !== "over" && !this.#full && !this.#reading && this.#step());
+  }
+
+  /** True when it wrote something, and there may be more. */
+  #step(): boolean {
+    if (this.#stage === "replaying" && this.#cursor.position >= this.#options.head) {
+      this.#caughtUp();
+      return true;
     }
+    if (this.#cursor.behind) {
+      void this.#readLog();
+      return false;
+    }
+    const span = this.#cursor.live();
+    if (span) this.#send(span);
+    else this.#waitForNews();
+    return span !== undefined;
   }
 
   #caughtUp(): void {
@@ -115,9 +123,9 @@ export class Feed {
       const span = await this.#cursor.read();
       this.#reading = false;
       if (this.over) return;
-      if (span) this.#send(span);
-      else if (this.#cursor.end === undefined) throw new HeddleError("internal", "The log ends before its head");
-      else return this.#ended();
+      // Nothing after a position that is before the head: the thread has been removed.
+      if (!span) return this.#ended();
+      this.#send(span);
       this.#pump();
     } catch (error) {
       this.#reading = false;
@@ -126,8 +134,8 @@ export class Feed {
   }
 
   #waitForNews(): void {
-    if (this.#cursor.end) return this.#ended();
-    this.#cursor.wake(this.#onNews);
+    if (this.#cursor.end) this.#ended();
+    else this.#cursor.wake(this.#onNews);
   }
 
   #ended(): void {

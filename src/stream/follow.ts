@@ -1,6 +1,6 @@
 // A feed as an async iterable, for doors that want messages rather than bytes. One chunk at a time: the next is made when
 // this one has been taken.
-import { HeddleError } from "../thread/errors.js";
+import type { HeddleError } from "../thread/errors.js";
 import type { ThreadEvent } from "../thread/event.js";
 import { decodeFrames } from "../thread/frame.js";
 import type { Feed, Sink } from "./feed.js";

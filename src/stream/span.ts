@@ -9,7 +9,11 @@ export function cutSpan(span: Span, after: bigint, upTo: bigint): Span {
   if (first === span.first && last === span.last) return span;
   const start = skipFrames(span.bytes, Number(first - span.first));
   const rest = span.bytes.subarray(start);
-  return { first, last, bytes: last === span.last ? rest : rest.subarray(0, skipFrames(rest, Number(last - first) + 1)) };
+  return {
+    first,
+    last,
+    bytes: last === span.last ? rest : rest.subarray(0, skipFrames(rest, Number(last - first) + 1)),
+  };
 }
 
 /** Consecutive spans as one. */

@@ -1,13 +1,13 @@
 // The generated words that the log, the recorder and the verbs speak. They import them from here: gen/ stays behind
 // one door, and a change of generator touches one file.
 export {
-  LeaseDocumentSchema,
   type LeaseDocument,
+  LeaseDocumentSchema,
   StoredContentSchema,
-  ThreadDocumentSchema,
   type ThreadDocument,
-  ToolCallDocumentSchema,
+  ThreadDocumentSchema,
   type ToolCallDocument,
+  ToolCallDocumentSchema,
 } from "../../gen/heddle/storage/v1/storage_pb.js";
 export {
   type ContentChunk,

@@ -57,14 +57,26 @@ describe("a recorded run", () => {
       ],
       [inputChunk(id, '{"command":"npm test"}'), resultChunk(id, '{"exit":0}')],
     );
-    const values = Object.fromEntries((await storedEvents(heddle, producer.threadId)).map(({ payload }) => [payload.case, payload.value]));
+    const values = Object.fromEntries(
+      (await storedEvents(heddle, producer.threadId)).map(({ payload }) => [payload.case, payload.value]),
+    );
     expect(values["runStarted"]).toMatchObject({ producer: "a test" });
     expect(values["toolCallCreated"]).toMatchObject({ kind: ToolKind.OTHER, title: "Run a command" });
     expect(values["toolCallInputCompleted"]).toMatchObject({ inputBytes: 22n });
-    expect(values["toolCallStarted"]).toMatchObject({ toolName: "run_command", summary: "Running npm test", executor: Executor.SERVER });
+    expect(values["toolCallStarted"]).toMatchObject({
+      toolName: "run_command",
+      summary: "Running npm test",
+      executor: Executor.SERVER,
+    });
     expect(values["toolCallProgress"]).toMatchObject({ toolName: "run_command", startedSummary: "Running npm test" });
     expect(values["toolCallOutputDelta"]).toMatchObject({ offset: 4n, text: "c" });
-    expect(values["toolCallComplete"]).toMatchObject({ toolName: "run_command", success: true, outputBytes: 5n, resultBytes: 10n, exitCode: 0 });
+    expect(values["toolCallComplete"]).toMatchObject({
+      toolName: "run_command",
+      success: true,
+      outputBytes: 5n,
+      resultBytes: 10n,
+      exitCode: 0,
+    });
     expect(values["toolCallComplete"]).toHaveProperty("duration");
   });
 
@@ -82,7 +94,9 @@ describe("a recorded run", () => {
       run.output(id, "battery, so there"),
       run.complete(id, ToolCallOutcome.FAILED, ""),
     ]);
-    const [, , input, , first, second, complete] = (await storedEvents(heddle, producer.threadId)).map(({ payload }) => payload);
+    const [, , input, , first, second, complete] = (await storedEvents(heddle, producer.threadId)).map(
+      ({ payload }) => payload,
+    );
     const summary = input?.case === "toolCallInputCompleted" ? input.value.summary : "";
     expect(summary.length).toBeLessThanOrEqual(200);
     expect(summary).toMatch(/^two lines and \[redacted\] x+…$/);
@@ -98,7 +112,10 @@ describe("a recorded run", () => {
     const run = new RunScript();
     const id = newId();
     await producer.record([run.started(), run.created(id)]);
-    const refused = producer.send({ producerSequence: 2n, events: [run.inputDelta(id, "{}"), run.output(id, "early")] });
+    const refused = producer.send({
+      producerSequence: 2n,
+      events: [run.inputDelta(id, "{}"), run.output(id, "early")],
+    });
     await expect(refused).rejects.toMatchObject({
       code: "transition_violation",
       detail: { eventIndex: 1, event: "tool_call_output_delta", subjectId: id, state: "created" },
@@ -119,13 +136,30 @@ describe("a recorded run", () => {
     ["a second Complete", [run.started(), ...run.wholeCall(id), run.complete(id)], "nothing follows"],
     ["a call created again after its end", [run.started(), ...run.wholeCall(id), run.created(id)], "used"],
     ["success without a start", [run.started(), run.created(id), run.complete(id)], "ended_without_running, ended"],
-    ["denial after the start", [run.started(), run.created(id), run.inputCompleted(id), run.callStarted(id), run.complete(id, ToolCallOutcome.DENIED)], "ended_after_running"],
+    [
+      "denial after the start",
+      [
+        run.started(),
+        run.created(id),
+        run.inputCompleted(id),
+        run.callStarted(id),
+        run.complete(id, ToolCallOutcome.DENIED),
+      ],
+      "ended_after_running",
+    ],
     ["a run that ends before its calls", [run.started(), run.created(id), run.completed()], `tool call ${id}`],
-    ["a delta of an unknown message", [run.started(), run.event({ case: "messageDelta", value: { messageId: id, text: "x" } })], "no such message"],
+    [
+      "a delta of an unknown message",
+      [run.started(), run.event({ case: "messageDelta", value: { messageId: id, text: "x" } })],
+      "no such message",
+    ],
     ["a resume of a running run", [run.started(), run.event({ case: "runResumed", value: {} })], "suspended"],
     [
       "a wait for a call that is not open",
-      [run.started(), run.event({ case: "runSuspended", value: { reason: SuspendReason.APPROVAL, openToolCallIds: [id] } })],
+      [
+        run.started(),
+        run.event({ case: "runSuspended", value: { reason: SuspendReason.APPROVAL, openToolCallIds: [id] } }),
+      ],
       "not open",
     ],
   ])("T2: %s is refused", async (_name, events, rule) => {
@@ -147,8 +181,16 @@ describe("a recorded run", () => {
     ["an id that is no UUID", (run) => run.created("call_123"), "UUID"],
     ["an unknown outcome", (run) => run.complete(newId(), 99 as ToolCallOutcome), "outcome"],
     ["an oversized delta", (run) => run.output(newId(), "x".repeat(40_000)), "text"],
-    ["an endless progress", (run) => run.event({ case: "toolCallProgress", value: { toolCallId: newId(), total: Number.POSITIVE_INFINITY } }), "total"],
-    ["an offset of its own", (run) => run.event({ case: "toolCallOutputDelta", value: { toolCallId: newId(), offset: 3n } }), "offset"],
+    [
+      "an endless progress",
+      (run) => run.event({ case: "toolCallProgress", value: { toolCallId: newId(), total: Number.POSITIVE_INFINITY } }),
+      "total",
+    ],
+    [
+      "an offset of its own",
+      (run) => run.event({ case: "toolCallOutputDelta", value: { toolCallId: newId(), offset: 3n } }),
+      "offset",
+    ],
   ])("an event with %s is invalid", async (_name, make, rule) => {
     const producer = await openProducer(core());
     await expect(producer.record([make(new RunScript())])).rejects.toMatchObject({
@@ -176,7 +218,9 @@ describe("a recorded run", () => {
     const id = newId();
     const deltas = Array.from({ length: 16 }, () => run.inputDelta(id, "x".repeat(32 * 1024)));
     await producer.record([run.started(), run.created(id), ...deltas]);
-    await expect(producer.record([run.inputDelta(id, "y")])).rejects.toMatchObject({ detail: { rule: expect.stringContaining("524288") } });
+    await expect(producer.record([run.inputDelta(id, "y")])).rejects.toMatchObject({
+      detail: { rule: expect.stringContaining("524288") },
+    });
   });
 });
 
@@ -222,7 +266,11 @@ describe("a lease", () => {
       "toolDiscoveryComplete",
       "runCompleted",
     ]);
-    expect(ending[0]?.value).toMatchObject({ outcome: ToolCallOutcome.INTERRUPTED, summary: "Interrupted: a test went silent", success: false });
+    expect(ending[0]?.value).toMatchObject({
+      outcome: ToolCallOutcome.INTERRUPTED,
+      summary: "Interrupted: a test went silent",
+      success: false,
+    });
     expect(ending[4]?.value).toMatchObject({ serverLabel: "files", success: false });
     expect(ending[5]?.value).toMatchObject({ outcome: RunOutcome.INTERRUPTED });
     await expect(producer.record([])).rejects.toMatchObject({ code: "recording_fenced", detail: { epoch: 1n } });
@@ -237,8 +285,16 @@ describe("a lease", () => {
     await old.record([run.started(), run.created(newId())]);
     const next = await openProducer(heddle, { threadId: old.threadId, takeOver: true });
     expect(next.epoch).toBe(2n);
-    await expect(old.record([run.completed()])).rejects.toMatchObject({ code: "recording_fenced", detail: { epoch: 2n } });
-    expect(cases(await storedEvents(heddle, old.threadId))).toEqual(["runStarted", "toolCallCreated", "toolCallComplete", "runCompleted"]);
+    await expect(old.record([run.completed()])).rejects.toMatchObject({
+      code: "recording_fenced",
+      detail: { epoch: 2n },
+    });
+    expect(cases(await storedEvents(heddle, old.threadId))).toEqual([
+      "runStarted",
+      "toolCallCreated",
+      "toolCallComplete",
+      "runCompleted",
+    ]);
     await next.record(new RunScript().whole());
   });
 
@@ -280,9 +336,13 @@ describe("a batch", () => {
     const run = new RunScript();
     const id = newId();
     await producer.record([run.started(), run.created(id), run.inputCompleted(id), run.callStarted(id)]);
-    const results = await Promise.all(Array.from({ length: 100 }, (_, n) => producer.record([run.output(id, `${n} `)])));
+    const results = await Promise.all(
+      Array.from({ length: 100 }, (_, n) => producer.record([run.output(id, `${n} `)])),
+    );
     expect(results.map(({ firstSequence }) => firstSequence)).toEqual(results.map((_, n) => BigInt(n + 5)));
-    const outputs = (await storedEvents(heddle, producer.threadId, 4n)).map(({ payload }) => payload.case === "toolCallOutputDelta" && payload.value.text);
+    const outputs = (await storedEvents(heddle, producer.threadId, 4n)).map(
+      ({ payload }) => payload.case === "toolCallOutputDelta" && payload.value.text,
+    );
     expect(outputs.join("")).toBe(Array.from({ length: 100 }, (_, n) => `${n} `).join(""));
   });
 
@@ -292,9 +352,13 @@ describe("a batch", () => {
     const [first, second] = [new RunScript(), new RunScript()];
     const id = newId();
     await one.record([first.started(), ...first.wholeCall(id)]);
-    await expect(two.record([second.started(), second.created(id)])).rejects.toMatchObject({ detail: { eventIndex: 1, state: "known" } });
+    await expect(two.record([second.started(), second.created(id)])).rejects.toMatchObject({
+      detail: { eventIndex: 1, state: "known" },
+    });
     await one.record([first.completed()]);
-    await expect(one.record([second.started(), second.created(id)])).rejects.toMatchObject({ detail: { eventIndex: 1, state: "known" } });
+    await expect(one.record([second.started(), second.created(id)])).rejects.toMatchObject({
+      detail: { eventIndex: 1, state: "known" },
+    });
   });
 });
 
@@ -317,10 +381,17 @@ describe("bodies", () => {
     expect((await heddle.toolCalls.get(id)).call.contents).toHaveLength(1);
     await producer.record([run.complete(id)]);
     const over = await heddle.toolCalls.get(id);
-    expect(over.call.contents.map(({ contentId, sizeBytes }) => [contentId, sizeBytes])).toEqual([["input", 7n], ["result", BigInt(2 * big.length)]]);
+    expect(over.call.contents.map(({ contentId, sizeBytes }) => [contentId, sizeBytes])).toEqual([
+      ["input", 7n],
+      ["result", BigInt(2 * big.length)],
+    ]);
     expect(over.contents.map(({ info }) => info.contentId)).toEqual(["input"]);
     const pieces: Uint8Array[] = [];
-    for await (const { data, offset } of heddle.toolCalls.readContent({ toolCallId: id, contentId: "result", offset: 3n })) {
+    for await (const { data, offset } of heddle.toolCalls.readContent({
+      toolCallId: id,
+      contentId: "result",
+      offset: 3n,
+    })) {
       expect(offset).toBe(3 + pieces.reduce((sum, { length }) => sum + length, 0));
       pieces.push(data);
     }
@@ -344,9 +415,9 @@ describe("bodies", () => {
     });
     const completed = (await storedEvents(after, producer.threadId)).at(-1)?.payload;
     expect(completed?.value).toMatchObject({ inputBytes: 3n });
-    expect(completed?.case === "toolCallInputCompleted" && Buffer.from(completed.value.inputSha256).toString("hex")).toBe(
-      "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad",
-    );
+    expect(
+      completed?.case === "toolCallInputCompleted" && Buffer.from(completed.value.inputSha256).toString("hex"),
+    ).toBe("ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
   });
 
   test("results lose their secrets, inputs stay exact", async () => {
@@ -354,10 +425,15 @@ describe("bodies", () => {
     const producer = await openProducer(heddle);
     const run = new RunScript();
     const id = newId();
-    await producer.record([run.started(), run.created(id), run.inputCompleted(id), run.callStarted(id)], [inputChunk(id, "correct-horse-battery")]);
+    await producer.record(
+      [run.started(), run.created(id), run.inputCompleted(id), run.callStarted(id)],
+      [inputChunk(id, "correct-horse-battery")],
+    );
     await producer.record([], [resultChunk(id, "it is correct-horse-")]);
     await producer.record([run.complete(id)], [resultChunk(id, "battery!", 20n)]);
-    const texts = Object.fromEntries((await heddle.toolCalls.get(id)).contents.map(({ info, data }) => [info.contentId, Buffer.from(data).toString()]));
+    const texts = Object.fromEntries(
+      (await heddle.toolCalls.get(id)).contents.map(({ info, data }) => [info.contentId, Buffer.from(data).toString()]),
+    );
     expect(texts["input"]).toBe("correct-horse-battery");
     expect(texts["result"]).not.toContain("horse-battery");
   });
@@ -382,6 +458,8 @@ describe("bodies", () => {
     const run = new RunScript();
     const id = newId();
     await producer.record([run.started(), ...run.wholeCall(id)]);
-    await expect(producer.record([], [resultChunk(id, "late")])).rejects.toMatchObject({ detail: { field: "contents[0].tool_call_id" } });
+    await expect(producer.record([], [resultChunk(id, "late")])).rejects.toMatchObject({
+      detail: { field: "contents[0].tool_call_id" },
+    });
   });
 });

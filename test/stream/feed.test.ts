@@ -51,14 +51,19 @@ class Watcher implements Sink {
   }
 }
 
-async function watch(heddle: Core, threadId: string, { after = 0n, follow = true }: { after?: bigint; follow?: boolean } = {}) {
+async function watch(
+  heddle: Core,
+  threadId: string,
+  { after = 0n, follow = true }: { after?: bigint; follow?: boolean } = {},
+) {
   const watcher = new Watcher();
   const feed = await heddle.threads.openFeed({ threadId, afterSequence: after, follow }, watcher);
   feed.start();
   return { watcher, feed };
 }
 
-const upTo = (last: number, first = 1): number[] => Array.from({ length: last - first + 1 }, (_, index) => first + index);
+const upTo = (last: number, first = 1): number[] =>
+  Array.from({ length: last - first + 1 }, (_, index) => first + index);
 
 async function runningCall(heddle: Core) {
   const producer = await openProducer(heddle);
@@ -76,7 +81,15 @@ describe("a feed", () => {
     await vi.waitFor(() => expect(watcher.cases.at(-1)).toBe("caughtUp"));
     await print("live");
     await vi.waitFor(() => expect(watcher.sequences).toEqual(upTo(5)));
-    expect(watcher.cases).toEqual(["ready", "runStarted", "toolCallCreated", "toolCallInputCompleted", "toolCallStarted", "caughtUp", "toolCallOutputDelta"]);
+    expect(watcher.cases).toEqual([
+      "ready",
+      "runStarted",
+      "toolCallCreated",
+      "toolCallInputCompleted",
+      "toolCallStarted",
+      "caughtUp",
+      "toolCallOutputDelta",
+    ]);
     expect(watcher.events[0]?.payload.value).toMatchObject({ headSequence: 4n, firstSequence: 1n });
   });
 
@@ -167,17 +180,24 @@ describe("a feed", () => {
     await vi.advanceTimersByTimeAsync(2_600);
     expect(watcher.cases).toEqual(["ready", "caughtUp", "heartbeat", "heartbeat"]);
     await vi.advanceTimersByTimeAsync(9_000);
-    expect(watcher.events.at(-1)?.payload).toMatchObject({ case: "closing", value: { reason: Closing_Reason.MAX_AGE } });
+    expect(watcher.events.at(-1)?.payload).toMatchObject({
+      case: "closing",
+      value: { reason: Closing_Reason.MAX_AGE },
+    });
     expect(watcher.over).toEqual({ error: undefined });
   });
 
   test("closes when the thread is deleted, and when the server shuts down", async () => {
     const heddle = core();
-    const [gone, stays] = await Promise.all([1, 2].map(() => heddle.threads.create({ threadId: "", title: "", labels: {} })));
+    const [gone, stays] = await Promise.all(
+      [1, 2].map(() => heddle.threads.create({ threadId: "", title: "", labels: {} })),
+    );
     const { watcher: ofGone } = await watch(heddle, gone!.id);
     const { watcher: ofStays } = await watch(heddle, stays!.id);
     await heddle.threads.delete(gone!.id);
-    await vi.waitFor(() => expect(ofGone.events.at(-1)?.payload.value).toMatchObject({ reason: Closing_Reason.THREAD_DELETED }));
+    await vi.waitFor(() =>
+      expect(ofGone.events.at(-1)?.payload.value).toMatchObject({ reason: Closing_Reason.THREAD_DELETED }),
+    );
     heddle.feeds.close();
     expect(ofStays.events.at(-1)?.payload.value).toMatchObject({ reason: Closing_Reason.SHUTDOWN });
     expect(heddle.hub.subscriptions).toBe(0);
@@ -187,7 +207,10 @@ describe("a feed", () => {
   test("unknown, deleted and out of range are distinct errors before anything is sent", async () => {
     const heddle = core();
     const { id } = await heddle.threads.create({ threadId: "", title: "", labels: {} });
-    await expect(watch(heddle, "not-an-id")).rejects.toMatchObject({ code: "invalid_field", detail: { field: "thread_id" } });
+    await expect(watch(heddle, "not-an-id")).rejects.toMatchObject({
+      code: "invalid_field",
+      detail: { field: "thread_id" },
+    });
     await expect(watch(heddle, newId())).rejects.toMatchObject({ code: "thread_not_found" });
     await expect(watch(heddle, id, { after: 1n })).rejects.toMatchObject({
       code: "sequence_out_of_range",

@@ -28,7 +28,13 @@ function instrumented(journal: string[]) {
   const store = new Proxy(log, {
     get: (target, name) => (name === "append" ? append : target[name as keyof EventLog].bind(target)),
   });
-  return { store, holdFlushes: () => { hold = true; }, held };
+  return {
+    store,
+    holdFlushes: () => {
+      hold = true;
+    },
+    held,
+  };
 }
 
 test("L4: nothing is acknowledged or delivered before it is flushed", async () => {
@@ -60,10 +66,16 @@ test("L4: nothing is acknowledged or delivered before it is flushed", async () =
   while (journal.filter((line) => line.startsWith("acknowledged")).length < events.length) {
     await vi.waitFor(() => expect(held.length).toBeGreaterThan(0));
     held.shift()?.();
-    await vi.waitFor(() => expect(held.length > 0 || journal.filter((line) => line.startsWith("acknowledged")).length === events.length).toBe(true));
+    await vi.waitFor(() =>
+      expect(
+        held.length > 0 || journal.filter((line) => line.startsWith("acknowledged")).length === events.length,
+      ).toBe(true),
+    );
   }
   await Promise.all(acknowledged);
-  await vi.waitFor(() => expect(journal.filter((line) => line.startsWith("delivered"))).toHaveLength(2 * events.length));
+  await vi.waitFor(() =>
+    expect(journal.filter((line) => line.startsWith("delivered"))).toHaveLength(2 * events.length),
+  );
 
   for (let n = 1; n <= events.length; n++) {
     const flushed = journal.indexOf(`flushed ${n}`);

@@ -16,7 +16,14 @@ type Step =
 const subscribers = 5;
 const subscriber = fc.nat(subscribers - 1);
 const step: fc.Arbitrary<Step> = fc.oneof(
-  { weight: 4, arbitrary: fc.record({ kind: fc.constant("append" as const), events: fc.integer({ min: 1, max: 20 }), size: fc.integer({ min: 1, max: 20_000 }) }) },
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      kind: fc.constant("append" as const),
+      events: fc.integer({ min: 1, max: 20 }),
+      size: fc.integer({ min: 1, max: 20_000 }),
+    }),
+  },
   { weight: 3, arbitrary: fc.record({ kind: fc.constant("cut" as const), subscriber, bytes: fc.nat(70_000) }) },
   { weight: 2, arbitrary: fc.record({ kind: fc.constantFrom("stall" as const, "read" as const), subscriber }) },
   { weight: 1, arbitrary: fc.constant({ kind: "settle" as const }) },
@@ -37,7 +44,10 @@ class Client implements Sink {
   }
 
   async connect(): Promise<void> {
-    const feed = await this.#core.threads.openFeed({ threadId: this.#threadId, afterSequence: this.seen.at(-1) ?? 0n, follow: true }, this);
+    const feed = await this.#core.threads.openFeed(
+      { threadId: this.#threadId, afterSequence: this.seen.at(-1) ?? 0n, follow: true },
+      this,
+    );
     this.#feed = feed;
     feed.start();
   }
@@ -103,7 +113,8 @@ test("S1: random appends, cuts, stalls and resumes: every subscriber sees 1..n e
         }
         for (const client of clients) client.resume();
         const all = Array.from({ length: head }, (_, index) => BigInt(index + 1));
-        for (const client of clients) await vi.waitFor(() => expect(client.seen.length).toBeGreaterThanOrEqual(head), { interval: 1 });
+        for (const client of clients)
+          await vi.waitFor(() => expect(client.seen.length).toBeGreaterThanOrEqual(head), { interval: 1 });
         for (const client of clients) expect(client.seen).toEqual(all);
       } finally {
         core.feeds.close();

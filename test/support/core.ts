@@ -36,7 +36,10 @@ export function openCore(options: CoreOptions = {}) {
 export type Core = ReturnType<typeof openCore>;
 
 /** A producer that holds a new thread. */
-export async function openProducer(core: Pick<Core, "threads">, options: { threadId?: string; leaseMs?: number; takeOver?: boolean } = {}) {
+export async function openProducer(
+  core: Pick<Core, "threads">,
+  options: { threadId?: string; leaseMs?: number; takeOver?: boolean } = {},
+) {
   const threadId = options.threadId ?? (await core.threads.create({ threadId: "", title: "", labels: {} })).id;
   const opened = await core.threads.openRecording(threadId, {
     producer: "a test",
@@ -58,9 +61,16 @@ export async function openProducer(core: Pick<Core, "threads">, options: { threa
 }
 
 /** All stored events of a thread, read to its head. */
-export async function storedEvents(core: Pick<Core, "threads">, threadId: string, afterSequence = 0n): Promise<ThreadEvent[]> {
+export async function storedEvents(
+  core: Pick<Core, "threads">,
+  threadId: string,
+  afterSequence = 0n,
+): Promise<ThreadEvent[]> {
   const events: ThreadEvent[] = [];
-  for await (const event of core.threads.follow({ threadId, afterSequence, follow: false }, new AbortController().signal)) {
+  for await (const event of core.threads.follow(
+    { threadId, afterSequence, follow: false },
+    new AbortController().signal,
+  )) {
     if (event.sequence > 0n) events.push(event);
   }
   return events;

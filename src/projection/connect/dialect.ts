@@ -36,7 +36,8 @@ const connect: Dialect = {
   name: "connect",
   timeoutHeader: "connect-timeout-ms",
   encodingHeader: "connect-content-encoding",
-  endBody: (error) => enveloped(endStreamFlag, Buffer.from(JSON.stringify(endStreamToJson(new Headers(), error, undefined)))),
+  endBody: (error) =>
+    enveloped(endStreamFlag, Buffer.from(JSON.stringify(endStreamToJson(new Headers(), error, undefined)))),
   endTrailers: () => undefined,
 };
 

@@ -102,11 +102,16 @@ function timeoutOf({ exchange, dialect }: Call): number | undefined {
   const { timeoutMs, error } = parse(header, Number.MAX_SAFE_INTEGER);
   if (!error) return timeoutMs;
   const rule = "must be a timeout as the protocol writes it";
-  throw new HeddleError("invalid_field", `${dialect.timeoutHeader} ${rule}`, { detail: { field: dialect.timeoutHeader, rule } });
+  throw new HeddleError("invalid_field", `${dialect.timeoutHeader} ${rule}`, {
+    detail: { field: dialect.timeoutHeader, rule },
+  });
 }
 
 function endAt(timeoutMs: number, feed: Feed, output: Output): void {
   if (timeoutMs > maxTimerMs) return;
-  const timer = setTimeout(() => feed.fail(new HeddleError("deadline_exceeded", "The caller's deadline has passed")), timeoutMs);
+  const timer = setTimeout(
+    () => feed.fail(new HeddleError("deadline_exceeded", "The caller's deadline has passed")),
+    timeoutMs,
+  );
   output.onClose(() => clearTimeout(timer));
 }

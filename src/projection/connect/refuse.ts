@@ -11,14 +11,25 @@ export function refuse(exchange: Exchange, reason: HeddleError): void {
   const dialect = streamingDialect(exchange.contentType);
   if (!dialect) {
     const headers = { ...exchange.responseHeaders, "content-type": "application/json" };
-    return answer(exchange, { status: codeToHttpStatus(error.code), headers, body: Buffer.from(errorToJsonBytes(error, undefined)) });
+    return answer(exchange, {
+      status: codeToHttpStatus(error.code),
+      headers,
+      body: Buffer.from(errorToJsonBytes(error, undefined)),
+    });
   }
   const headers = { ...exchange.responseHeaders, "content-type": exchange.contentType };
   // Without a body before them, gRPC's trailers are headers.
-  answer(exchange, { status: 200, headers: { ...headers, ...dialect.endTrailers(error) }, body: dialect.endBody(error) });
+  answer(exchange, {
+    status: 200,
+    headers: { ...headers, ...dialect.endTrailers(error) },
+    body: dialect.endBody(error),
+  });
 }
 
-function answer({ transport }: Exchange, { status, headers, body }: { status: number; headers: OutgoingHttpHeaders; body: Buffer }): void {
+function answer(
+  { transport }: Exchange,
+  { status, headers, body }: { status: number; headers: OutgoingHttpHeaders; body: Buffer },
+): void {
   if (transport.version === 1) {
     if (transport.response.destroyed) return;
     transport.response.writeHead(status, { ...headers, "content-length": body.length });

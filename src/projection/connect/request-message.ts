@@ -15,9 +15,11 @@ export async function readOneMessage(exchange: Exchange, maxBytes: number): Prom
   const length = body.readUInt32BE(1);
   if (length > maxBytes) throw tooLarge(maxBytes);
   // The protocols call a message that is compressed without saying how an INTERNAL error.
-  if (body[0] !== 0) throw new HeddleError("internal", "The request's message is compressed in a way that was not named");
+  if (body[0] !== 0)
+    throw new HeddleError("internal", "The request's message is compressed in a way that was not named");
   if (body.length < envelopeBytes + length) throw malformed("ends inside a message");
-  if (body.length > envelopeBytes + length) throw new HeddleError("unimplemented", "The request has more than one message");
+  if (body.length > envelopeBytes + length)
+    throw new HeddleError("unimplemented", "The request has more than one message");
   return body.subarray(envelopeBytes);
 }
 
@@ -36,15 +38,23 @@ function readBody(source: Readable, maxBytes: number): Promise<Buffer> {
       if (bytes > maxBytes) settle(() => reject(tooLarge(maxBytes)));
     };
     const onEnd = (): void => settle(() => resolve(Buffer.concat(chunks)));
-    const onClose = (): void => settle(() => reject(new HeddleError("cancelled", "The caller left before the request was complete")));
-    const timer = setTimeout(() => settle(() => reject(new HeddleError("deadline_exceeded", "The request did not arrive in time"))), requestMs);
+    const onClose = (): void =>
+      settle(() => reject(new HeddleError("cancelled", "The caller left before the request was complete")));
+    const timer = setTimeout(
+      () => settle(() => reject(new HeddleError("deadline_exceeded", "The request did not arrive in time"))),
+      requestMs,
+    );
     source.on("data", onData).on("end", onEnd).on("close", onClose);
     source.on("error", () => {}); // 'close' follows.
   });
 }
 
 const malformed = (what: string): HeddleError =>
-  new HeddleError("invalid_field", `The request ${what}`, { detail: { field: "", rule: "must be one enveloped message" } });
+  new HeddleError("invalid_field", `The request ${what}`, {
+    detail: { field: "", rule: "must be one enveloped message" },
+  });
 
 const tooLarge = (maxBytes: number): HeddleError =>
-  new HeddleError("limit_exceeded", `A message may have at most ${maxBytes} bytes`, { detail: { limit: "messageBytes" } });
+  new HeddleError("limit_exceeded", `A message may have at most ${maxBytes} bytes`, {
+    detail: { limit: "messageBytes" },
+  });
