@@ -49,11 +49,16 @@ export function indexDescriptors(services: readonly DescService[]): DescriptorIn
   };
 }
 
-/** The files and all they import, each once, importers before imports. */
+/** The files and all they import, each once, every importer before its imports: added in reverse, each finds what it needs. */
 function withImports(files: readonly DescFile[]): DescFile[] {
-  const seen = new Set<DescFile>(files);
-  for (const file of seen) for (const imported of file.dependencies) seen.add(imported); // A set goes on over what is added.
-  return [...seen];
+  const ordered = new Set<DescFile>();
+  const visit = (file: DescFile): void => {
+    if (ordered.has(file)) return;
+    file.dependencies.forEach(visit);
+    ordered.add(file);
+  };
+  files.forEach(visit);
+  return [...ordered].reverse();
 }
 
 function symbolsOf(type: ReturnType<typeof nestedTypes> extends Iterable<infer Type> ? Type : never): string[] {

@@ -42,18 +42,16 @@ describe("health", () => {
 
   test("watch: the status at once, the change when it comes, and then the end, so that a drain is not held up", async () => {
     await using place = await start();
-    const watches = ["", threads, "nobody.Service"].map(async (service) => {
-      const seen: Status[] = [];
-      for await (const { status } of place.client.watch({ service })) seen.push(status);
-      return seen;
-    });
-    await vi.waitFor(() => expect(place.server.gauges().streams).toBe(3));
+    const watches = ["", threads, "nobody.Service"].map((service) =>
+      place.client.watch({ service })[Symbol.asyncIterator](),
+    );
+    const next = () => Promise.all(watches.map(async (watch) => (await watch.next()).value?.status));
+    expect(await next()).toEqual([Status.SERVING, Status.SERVING, Status.SERVICE_UNKNOWN]);
+    const change = next();
     place.health.setServing(false);
+    expect(await change).toEqual([Status.NOT_SERVING, Status.NOT_SERVING, undefined]);
+    expect(await next()).toEqual([undefined, undefined, undefined]);
     await place.server.close();
-    const [server, service, unknown] = await Promise.all(watches);
-    expect(server).toEqual([Status.SERVING, Status.NOT_SERVING]);
-    expect(service).toEqual([Status.SERVING, Status.NOT_SERVING]);
-    expect(unknown).toEqual([Status.SERVICE_UNKNOWN]);
   });
 
   test("watch: a server that is not serving says so and ends", async () => {
