@@ -77,8 +77,8 @@ export class ShapeScan implements Scan {
   /** A lead ends at `at`. */
   #openAt(at: number, { lead, shape }: Lead, piece: string): void {
     const start = at + 1 - lead.length;
-    if (!shape.anywhere && !endsWord(this.#textBefore(start, piece))) return;
     if (hasOlder(this.#open, this.#open.length, { shape, stage: 0 })) return;
+    if (!shape.anywhere && !endsWord(this.#textBefore(start, piece))) return;
     const withLead = shape.secretStage === undefined;
     this.#open.push({
       shape,
@@ -104,12 +104,14 @@ export class ShapeScan implements Scan {
 
   #advanceAll(unit: number, at: number, masks: Masks): void {
     const open = this.#open;
+    const before = open.length;
     let kept = 0;
-    for (const candidate of open) {
+    for (let index = 0; index < before; index++) {
+      const candidate = open[index]!;
       if (!advance(candidate, unit, at)) close(candidate, { at, masks, next: unit });
       else if (!isOver(candidate, at, masks) && !hasOlder(open, kept, candidate)) open[kept++] = candidate;
     }
-    open.length = kept;
+    if (kept < before) open.length = kept;
   }
 }
 
@@ -151,7 +153,7 @@ function isOver(candidate: Candidate, at: number, masks: Masks): boolean {
     if (candidate.taken - ending.times >= min) masks.add(candidate.secretStart!, at + 1 - ending.times);
     return ending.closes;
   }
-  if (patience === undefined || candidate.sinceBase64 < patience) return false;
+  if (candidate.sinceBase64 < patience) return false;
   close(candidate, { at: at + 1, masks });
   return true;
 }

@@ -2,23 +2,24 @@
 // without a gap. Nothing here branches or looks back, so that any text is read once.
 
 export interface Shape {
-  /** How it begins. Looked for at the beginning of a word, unless `anywhere`. */
+  /** How it begins. */
   readonly leads: readonly string[];
-  readonly anywhere?: true;
   /** What follows the lead, in order. */
   readonly stages: readonly Stage[];
-  /** The stage at which the secret begins. Without it the lead is a part of the secret. */
-  readonly secretStage?: number;
+  /** The lead counts inside a word too, not only where one begins. */
+  readonly anywhere: boolean;
+  /** The stage at which the secret begins. `undefined`: the lead is a part of the secret. */
+  readonly secretStage: number | undefined;
   /** Are the looks enough, once the last stage is full? */
   readonly proof: (seen: Seen) => boolean;
   /** Is an unfinished candidate hidden at a piece's end? */
   readonly hides: (seen: Seen) => boolean;
   /** The next unit after the last stage must not belong to a word. */
-  readonly wordMustEnd?: true;
+  readonly wordMustEnd: boolean;
   /** What proves the secret, and ends it in front of itself: so many of this unit in a row. */
-  readonly ending?: { readonly unit: number; readonly times: number; readonly closes: boolean };
+  readonly ending: { readonly unit: number; readonly times: number; readonly closes: boolean } | undefined;
   /** Over after this many units without a solid row of `base64Row`. */
-  readonly patience?: number;
+  readonly patience: number;
 }
 
 /** Takes between `min` and `max` of some units. */
@@ -71,8 +72,19 @@ function stage(of: string, min: number, max = Number.POSITIVE_INFINITY): Stage {
 const letters = (word: string): Stage[] =>
   [...word].map((letter) => stage(letter.toLowerCase() + letter.toUpperCase(), 1, 1));
 
+/** A key that is known by its lead alone. The other shapes say in what they differ. */
+const plain: Omit<Shape, "leads" | "stages"> = {
+  anywhere: false,
+  secretStage: undefined,
+  proof: always,
+  hides: isLong,
+  wordMustEnd: false,
+  ending: undefined,
+  patience: Number.POSITIVE_INFINITY,
+};
+
 function key(leads: readonly string[], stages: Stage | readonly Stage[], proof: Shape["proof"] = always): Shape {
-  return { leads, stages: [stages].flat(), proof, hides: isLong };
+  return { ...plain, leads, stages: [stages].flat(), proof };
 }
 
 const word = "A-Za-z0-9";
@@ -101,13 +113,14 @@ export const shapes: readonly Shape[] = [
   // JSON Web Tokens: three parts, of which the first is an object in base64. What hangs on behind goes with them.
   key(["eyJ"], [stage(keyUnits, 7), stage(".", 1, 1), stage(keyUnits, 8), stage(".", 1, 1), stage(`.${keyUnits}`, 8)]),
   {
+    ...plain,
     leads: ["Bearer", "bearer", "BEARER"],
     stages: [blank, stage(`_${tokenUnits}`, 8)],
     secretStage: 1,
     proof: looksRandom,
-    hides: isLong,
   },
   {
+    ...plain,
     leads: ["Authorization", "authorization", "AUTHORIZATION"],
     stages: [stage("\\s:=\"'\\\\", 1, 8), ...letters("Basic"), blank, stage(tokenUnits, 4)],
     secretStage: 7,
@@ -116,6 +129,7 @@ export const shapes: readonly Shape[] = [
   },
   // A password in a URL. One that holds a bare @ ends at the last of them.
   {
+    ...plain,
     leads: ["://"],
     anywhere: true,
     stages: [stage(userUnits, 0), stage(":", 1, 1), stage(`:@#()^|\\u0080${userUnits}`, 1)],
@@ -127,6 +141,7 @@ export const shapes: readonly Shape[] = [
   // Private keys in PEM, up to the dashes of the END line. Whatever stands between the lines (quotes, line numbers, diff
   // marks) goes too. The header alone, in a text about keys, is soon followed by something that is not base64.
   {
+    ...plain,
     leads: ["", "RSA ", "EC ", "DSA ", "OPENSSH ", "ENCRYPTED "]
       .map((kind) => `BEGIN ${kind}PRIVATE KEY-----`)
       .concat("BEGIN PGP PRIVATE KEY BLOCK-----"),
@@ -134,7 +149,6 @@ export const shapes: readonly Shape[] = [
     stages: [stage("\\s\\S", 16)],
     secretStage: 0,
     proof: (seen) => seen.solid >= base64Row,
-    hides: isLong,
     ending: { unit: 0x2d, times: 5, closes: true },
     patience: 512,
   },
