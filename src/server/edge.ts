@@ -92,16 +92,19 @@ export function createEdge(options: EdgeOptions): Edge {
     principal: "",
   });
 
+  // Clients break off all the time; without a listener each would take the process with it.
+  const onTransportError = (error: Error): void => options.logger.debug({ err: error }, "a client broke off");
+
   return {
     request(request, response) {
-      response.on("error", (error) => options.logger.debug({ err: error }, "an answer could not be written"));
+      response.on("error", onTransportError);
       const transport: Http1Transport = { version: 1, request, response };
       serve(
         exchangeOf({ method: request.method ?? "", target: request.url ?? "", headers: request.headers, transport }),
       );
     },
     stream(stream, headers, rawHeaders) {
-      stream.on("error", (error) => options.logger.debug({ err: error }, "a stream failed"));
+      stream.on("error", onTransportError);
       const transport: Http2Transport = { version: 2, stream, rawHeaders };
       serve(exchangeOf({ method: headers[":method"] ?? "", target: headers[":path"] ?? "", headers, transport }));
     },

@@ -12,8 +12,8 @@ import { OpenSet } from "./open-set.js";
 import type { Logger, ServerLimits } from "./options.js";
 
 const bounds = {
-  /** What a session may hold in Node's hands, in MB. Node's 10 refuses new streams behind a dozen stalled ones. */
-  sessionMemoryMb: 64,
+  /** What one stalled stream may hold in Node's hands: a write under way and one that waits. */
+  streamMemoryBytes: 256 * 1024,
   headerPairs: 128,
   /** Unread bytes of one request body, and of all bodies of one connection. */
   streamWindowBytes: 256 * 1024,
@@ -73,7 +73,7 @@ export function createHttp2Side(options: Http2Options): Http2Side {
 
 function transportOptions(limits: ServerLimits): ServerOptions {
   const options: ServerOptions & { streamResetBurst: number; streamResetRate: number } = {
-    maxSessionMemory: bounds.sessionMemoryMb,
+    maxSessionMemory: sessionMemoryMb(limits),
     maxHeaderListPairs: bounds.headerPairs,
     streamResetBurst: bounds.streamResetBurst,
     streamResetRate: bounds.streamResetsPerSecond,
@@ -85,3 +85,10 @@ function transportOptions(limits: ServerLimits): ServerOptions {
   };
   return options;
 }
+
+/** Room for a connection whose streams are all stalled. Node's 10 MB refuse new streams behind a few dozen of those. */
+const sessionMemoryMb = ({ streamsPerConnection }: ServerLimits): number =>
+  Math.ceil((bounds.sessionWindowBytes + streamsPerConnection * bounds.streamMemoryBytes) / 1e6) + nodesOwnMb;
+
+/** Header tables, frames under way and the like. */
+const nodesOwnMb = 10;

@@ -164,6 +164,23 @@ describe("limits of connections", () => {
     await vi.waitFor(() => expect(server.gauges()).toMatchObject({ sessions: 0, streams: 0 }));
   });
 
+  test("a connection full of stalled streams still opens its last one", async () => {
+    const streamsPerConnection = 200;
+    const bytes = Buffer.alloc(128 * 1024);
+    await using server = await startTestServer({
+      limits: { streamsPerConnection },
+      doors: [
+        (exchange) => holdOpen(exchange) && exchange.transport.version === 2 && !exchange.transport.stream.write(bytes),
+      ],
+    });
+    const session = connectHttp2(server.url);
+    await once(session, "remoteSettings");
+    const streams = Array.from({ length: streamsPerConnection }, () => session.request({ ":path": "/" }));
+    await Promise.all(streams.map((stream) => once(stream, "response")));
+    expect(server.gauges().streams).toBe(streamsPerConnection);
+    session.destroy();
+  });
+
   test("a peer that never answers a ping is given up, with its streams", async () => {
     await using server = await startTestServer({
       timing: { pingMs: 50, pingTimeoutMs: 50 },

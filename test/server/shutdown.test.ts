@@ -27,8 +27,8 @@ describe("closing", () => {
     (await once(request, "response"))[0].resume();
     await once(request, "close");
 
-    const ended = Promise.all([closed(session), server.close()]);
-    await ended;
+    const [[code]] = await Promise.all([once(session, "goaway"), closed(session), server.close()]);
+    expect(code).toBe(0);
     expect(server.gauges()).toMatchObject(nothingOpen);
     agent.destroy();
   });
