@@ -1,0 +1,113 @@
+// Records one run of Heddle's own. Lifecycle events are stored one by one, each before its promise resolves; the text that
+// streams between them is coalesced, and is always stored before the next lifecycle event of its subject. (What a producer
+// outside records is never coalesced: recordings.ts.)
+import type { ThreadKey } from "../log/event-log.js";
+import { newEvent, subjectId, type ThreadEvent, type ThreadEventInit } from "../thread/event.js";
+import { limits } from "../thread/limits.js";
+import { utf8Bytes } from "../thread/text.js";
+import { Coalescer, type Schedule } from "./coalesce.js";
+import type { Recorder } from "./recorder.js";
+
+type DeltaCase = "messageDelta" | "reasoningDelta" | "toolCallInputDelta" | "toolCallTextDelta" | "toolCallOutputDelta";
+type PayloadInit = Exclude<NonNullable<ThreadEventInit["payload"]>, { case?: undefined }>;
+export type DeltaInit = Extract<PayloadInit, { case: DeltaCase }>;
+export type LifecycleInit = Exclude<PayloadInit, { case: DeltaCase | "ready" | "caughtUp" | "heartbeat" | "closing" }>;
+
+export interface RunRecorderOptions {
+  readonly runId: string;
+  readonly windowMs?: number;
+  readonly schedule?: Schedule;
+}
+
+export class RunRecorder {
+  readonly runId: string;
+  readonly #recorder: Recorder;
+  readonly #key: ThreadKey;
+  readonly #coalescer: Coalescer;
+  /** How to make a delta of a lane again: everything but its text. */
+  readonly #lanes = new Map<string, DeltaInit>();
+  readonly #inputBytes = new Map<string, number>();
+  #unsettled: Promise<unknown> = Promise.resolve();
+  #failure: { readonly error: unknown } | undefined;
+
+  constructor(recorder: Recorder, key: ThreadKey, { runId, windowMs, schedule }: RunRecorderOptions) {
+    this.runId = runId;
+    this.#recorder = recorder;
+    this.#key = key;
+    this.#coalescer = new Coalescer({
+      ...(windowMs !== undefined && { windowMs }),
+      ...(schedule && { schedule }),
+      emit: (_subject, deltas) => this.#store(deltas.map(({ lane, text }) => withText(this.#lanes.get(lane)!, text))),
+    });
+  }
+
+  /** Text that streams. Stored soon, in order; a failure shows in the next `record`. Input beyond its bound is dropped. */
+  delta(payload: DeltaInit): void {
+    const text = payload.value.text ?? "";
+    const subject = subjectId(newEvent({ payload }));
+    if (payload.case === "toolCallInputDelta" && !this.#fits(subject, text)) return;
+    const lane = laneOf(payload, subject);
+    this.#lanes.set(lane, payload);
+    this.#coalescer.push({ subject, lane, text });
+  }
+
+  /** A lifecycle event. Resolves with what was stored once it is flushed to disk, after all text of its subject. */
+  async record(payload: LifecycleInit): Promise<ThreadEvent> {
+    const event = newEvent({ runId: this.runId, payload: this.#withTruncation(payload) });
+    if (payload.case === "runCompleted") this.#coalescer.close();
+    else this.#flush(subjectId(event));
+    const stored = this.#recorder.write(this.#key, (draft) => draft.record(event));
+    await this.#unsettled;
+    if (this.#failure) {
+      stored.catch(() => {}); // The text before it is missing: that is the failure to tell.
+      throw this.#failure.error;
+    }
+    return stored;
+  }
+
+  /** True once input was dropped because it had passed its bound. */
+  inputTruncated(toolCallId: string): boolean {
+    return (this.#inputBytes.get(toolCallId) ?? 0) > limits.inputDeltaBytes;
+  }
+
+  #flush(subject: string): void {
+    this.#coalescer.flush(subject);
+    for (const lane of this.#lanes.keys()) if (lane.startsWith(subject)) this.#lanes.delete(lane);
+  }
+
+  #fits(toolCallId: string, text: string): boolean {
+    const bytes = (this.#inputBytes.get(toolCallId) ?? 0) + utf8Bytes(text);
+    this.#inputBytes.set(toolCallId, bytes);
+    return bytes <= limits.inputDeltaBytes;
+  }
+
+  #withTruncation(payload: LifecycleInit): LifecycleInit {
+    if (payload.case !== "toolCallInputCompleted" || !this.inputTruncated(payload.value.toolCallId ?? ""))
+      return payload;
+    return { ...payload, value: { ...payload.value, deltasTruncated: true } };
+  }
+
+  #store(deltas: readonly DeltaInit[]): void {
+    const writing = this.#recorder.write(this.#key, (draft) => {
+      for (const payload of deltas) draft.record(newEvent({ runId: this.runId, payload }));
+    });
+    const settled = writing.catch((error: unknown) => {
+      this.#failure ??= { error };
+    });
+    this.#unsettled = Promise.all([this.#unsettled, settled]);
+  }
+}
+
+const withText = (payload: DeltaInit, text: string): DeltaInit =>
+  ({ ...payload, value: { ...payload.value, text } }) as DeltaInit;
+
+function laneOf(payload: DeltaInit, subject: string): string {
+  switch (payload.case) {
+    case "toolCallTextDelta":
+      return `${subject} ${payload.case} ${payload.value.field}`;
+    case "toolCallOutputDelta":
+      return `${subject} ${payload.case} ${payload.value.stream}`;
+    default:
+      return `${subject} ${payload.case}`;
+  }
+}
