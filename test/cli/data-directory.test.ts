@@ -1,0 +1,50 @@
+// --data: the same commands upon a directory, with a server on it and without.
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { newId } from "../../src/thread/ids.js";
+import { newDataDir, removeDataDir, type ServerProcess, startServerProcess } from "../support/server-process.js";
+import { recordThread } from "./record-thread.js";
+import { heddle } from "./support.js";
+
+let dataDir: string;
+let server: ServerProcess;
+beforeAll(async () => {
+  dataDir = await newDataDir();
+  server = await startServerProcess({ dataDir });
+});
+afterAll(async () => {
+  await server.stop();
+  await removeDataDir(dataDir);
+});
+
+test("reads the same as its server, while the server runs and afterwards", async () => {
+  const { threadId, callId } = await recordThread(server.url, 5);
+  const commands = [
+    ["call", callId],
+    ["call", callId, "--json"],
+    ["call", callId, "--content", "result"],
+    ["threads", "--json"],
+    ["follow", threadId, "--json", "--no-follow"],
+  ];
+  const read = async (...from: string[]) => {
+    const all = [];
+    for (const args of commands) all.push(await heddle([...args, ...from]));
+    return all;
+  };
+  const online = await read("--server", server.url);
+  expect(online.map(({ code, stderr }) => ({ code, stderr }))).toEqual(commands.map(() => ({ code: 0, stderr: "" })));
+  expect(online[2]?.stdout).toBe('{"passed":42}');
+  expect(await read("--data", dataDir)).toEqual(online);
+  await server.kill();
+  expect(await read("--data", dataDir)).toEqual(online);
+});
+
+test("a directory that holds nothing is an error, and is not made", async () => {
+  const { code, stderr } = await heddle(["threads", "--data", join(dataDir, "none")]);
+  expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringMatching(/^heddle: .*none holds no Heddle data/) });
+});
+
+test("a thread or a call that is not there ends with 3", async () => {
+  expect(await heddle(["follow", newId(), "--data", dataDir])).toMatchObject({ code: 3, stdout: "" });
+  expect(await heddle(["call", newId(), "--data", dataDir])).toMatchObject({ code: 3, stdout: "" });
+});
