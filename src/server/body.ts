@@ -1,36 +1,47 @@
-// What becomes of a request's body before anybody has a right to be heard.
-import type { IncomingMessage } from "node:http";
+// What becomes of a request's body that nobody reads: because nobody has a right to be heard yet, or because the answer
+// came first. HTTP/2 needs none of the lingering: Node resets a stream that is answered unread.
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
 import type { Exchange } from "./exchange.js";
 
-/** What a refused HTTP/1.1 request may still send for its connection to be used again. */
-const discardedBodyBytes = 64 * 1024;
+/** What a client may still send behind an HTTP/1.1 answer, to be thrown away: more than a message that is taken. */
+const discardedBodyBytes = 8 * 1024 * 1024;
 
-const asksFirst = ({ headers }: Exchange): boolean => headers.expect?.toLowerCase() === "100-continue";
+const asksFirst = (headers: IncomingHttpHeaders): boolean => headers.expect?.toLowerCase() === "100-continue";
+
+const hasBody = (headers: IncomingHttpHeaders): boolean =>
+  headers["transfer-encoding"] !== undefined || (headers["content-length"] ?? "0") !== "0";
 
 /** Clients that ask before they send a body are told to go on only once they are known. */
-export function inviteBody(exchange: Exchange): void {
-  if (!asksFirst(exchange)) return;
-  const { transport } = exchange;
+export function inviteBody({ headers, transport }: Exchange): void {
+  if (!asksFirst(headers)) return;
   if (transport.version === 1) transport.response.writeContinue();
   else transport.stream.additionalHeaders({ ":status": 100 });
 }
 
-/**
- * Call before a refusal is written. The body of a refused HTTP/1.1 request is in the way of the next request: a short one is
- * thrown away, a longer one closes the connection. HTTP/2 needs nothing: Node resets a stream that is answered unread.
- */
-export function discardBody(exchange: Exchange): void {
-  const { transport } = exchange;
-  if (transport.version === 2) return;
-  // Whether a client that asked first will still send its body, nobody can tell: the connection is of no more use.
-  if (asksFirst(exchange)) transport.response.shouldKeepAlive = false;
-  countDown(transport.request, discardedBodyBytes);
+/** Call before a refusal: whether an uninvited body will still come, nobody can tell, so that the connection is of no more use. */
+export function uninviteBody({ headers, transport }: Exchange): void {
+  if (transport.version === 1 && asksFirst(headers)) transport.response.shouldKeepAlive = false;
 }
 
-function countDown(request: IncomingMessage, bytes: number): void {
-  let left = bytes;
-  request.on("data", (chunk: Buffer) => {
-    left -= chunk.length;
-    if (left < 0) request.socket.destroySoon();
+/**
+ * Lets a client finish its HTTP/1.1 body when the answer was faster. Node would close the last request's connection under
+ * its hands, and it would hear of a broken pipe instead of, say, a wrong token.
+ */
+export function lingerForBody(request: IncomingMessage, response: ServerResponse): void {
+  if (!hasBody(request.headers)) return;
+  const isLast = !response.shouldKeepAlive;
+  response.shouldKeepAlive = true;
+  response.once("finish", () => {
+    const { socket } = request;
+    const end = (): void => {
+      if (isLast) socket.destroySoon();
+    };
+    if (request.complete) end();
+    else request.once("end", end);
+    let left = discardedBodyBytes;
+    request.on("data", (chunk: Buffer) => {
+      left -= chunk.length;
+      if (left < 0) socket.destroySoon();
+    });
   });
 }

@@ -6,7 +6,7 @@ import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from "nod
 import { HeddleError } from "../thread/errors.js";
 import { answer, handOver } from "./answer.js";
 import { checkHost } from "./bind-policy.js";
-import { discardBody, inviteBody } from "./body.js";
+import { inviteBody, uninviteBody } from "./body.js";
 import { createOriginPolicy } from "./cors.js";
 import type { Exchange, Http1Transport, Http2Transport } from "./exchange.js";
 import type { ServerOptions } from "./options.js";
@@ -67,7 +67,7 @@ export function createEdge(options: EdgeOptions): Edge {
     const error = reason instanceof HeddleError ? reason : unexpected(exchange, reason);
     try {
       if (isAnswering(exchange)) return void destroy(exchange);
-      discardBody(exchange);
+      uninviteBody(exchange);
       options.reject({ ...exchange, responseHeaders: refusalHeaders(exchange, error) }, error);
     } catch (cause) {
       options.logger.error({ err: cause, path: exchange.path }, "a refusal could not be written");

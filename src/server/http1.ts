@@ -1,6 +1,7 @@
 // The HTTP/1.1 side: an http.Server that never listens, and is given its sockets.
 import { createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
+import { lingerForBody } from "./body.js";
 import { OpenSet } from "./open-set.js";
 import { defaultTiming, type Logger, type ServerLimits, type ServerTiming } from "./options.js";
 
@@ -49,6 +50,7 @@ export function createHttp1Side(options: Http1Options): Http1Side {
       ofSocket?.delete(response);
       if (draining) socket.destroySoon();
     });
+    lingerForBody(request, response);
     if (draining) response.setHeader("connection", "close");
     options.onRequest(request, response);
   };

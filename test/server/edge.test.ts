@@ -73,7 +73,7 @@ describe.each(versions)("tokens over $version", ({ ask }) => {
   });
 });
 
-describe("a refused request's body", () => {
+describe("the body of a request that is answered early", () => {
   test("over HTTP/1.1 a short one is thrown away, and the connection serves the next request", async () => {
     await using server = await startTestServer({ tokens });
     const socket = await rawConnection(server);
@@ -83,13 +83,36 @@ describe("a refused request's body", () => {
     expect((await answers).toString()).toMatch(/ 403 [\s\S]*unauthenticated[\s\S]* 200 [\s\S]*fallback/);
   });
 
-  test("over HTTP/1.1 a long one closes the connection after the answer", async () => {
+  test("over HTTP/1.1 a client that wants no second request hears the refusal before the end, and may finish its body", async () => {
     await using server = await startTestServer({ tokens });
     const socket = await rawConnection(server);
     const answer = received(socket);
-    socket.write("POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 100000000\r\n\r\n");
+    socket.write("POST / HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-length: 2000000\r\n\r\n");
+    await once(socket, "data");
+    for (let i = 0; i < 20; i++) await new Promise((sent) => socket.write(Buffer.alloc(100_000), sent));
+    expect((await answer).toString()).toMatch(/^HTTP\/1\.1 403 [\s\S]*unauthenticated/);
+    expect(socket.errored).toBeNull();
+  });
+
+  test("over HTTP/1.1 the same holds for an answer that ignores the body", async () => {
+    await using server = await startTestServer();
+    const socket = await rawConnection(server);
+    const answer = received(socket);
+    socket.write("POST / HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\ntransfer-encoding: chunked\r\n\r\n");
+    await once(socket, "data");
+    await new Promise((sent) => socket.write("5\r\n01234\r\n0\r\n\r\n", sent));
+    expect((await answer).toString()).toContain("fallback");
+    expect(socket.errored).toBeNull();
+    await vi.waitFor(() => expect(server.gauges()).toMatchObject({ sockets: 0, requests: 0 }));
+  });
+
+  test("over HTTP/1.1 an endless one is cut after the answer", async () => {
+    await using server = await startTestServer({ tokens });
+    const socket = await rawConnection(server);
+    const answer = received(socket);
+    socket.write("POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 1000000000\r\n\r\n");
     const flood = (): void => {
-      while (socket.writable && socket.write(Buffer.alloc(16 * 1024)));
+      while (socket.writable && socket.write(Buffer.alloc(64 * 1024)));
     };
     socket.on("drain", flood);
     flood();
