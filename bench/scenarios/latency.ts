@@ -1,0 +1,102 @@
+// From the moment an event is given to the recorder until a live subscriber has it, over loopback gRPC, beside one flushed
+// commit of the same puts by bare LMDB. Once with the recorder called in the server's process, once over RecorderService.
+import { setTimeout as sleep } from "node:timers/promises";
+import { openLmdbLog } from "../../src/log/lmdb.js";
+import { newId, type ThreadId } from "../../src/thread/ids.js";
+import { RawLmdb } from "../peers/raw-lmdb.js";
+import { interleaved, type Scenario } from "../scenario.js";
+import type { Pace } from "../support/pace.js";
+import { capturedAppend, putsOf } from "../support/recorded-append.js";
+import { atMost, millis, noted } from "../support/rows.js";
+import { median } from "../support/statistics.js";
+import type { Workspace } from "../support/workspace.js";
+import type { ProducerAsks } from "../workers/producer.js";
+import type { InsideAsks } from "../workers/recorder-inside.js";
+import type { SubscriberAsks } from "../workers/subscribers.js";
+
+const rounds = 7;
+const pace: Pace = { batches: 100, batchEvents: 1, intervalMs: 4 };
+
+export const latency: Scenario = {
+  name: "latency",
+  about: "from an append to its delivery, one event at a time",
+  async run(bench) {
+    const used = bench.quick ? { ...pace, batches: 10 } : pace;
+    const inside = await insideSubject(bench.workspace);
+    const overGrpc = await grpcSubject(bench.workspace);
+    const commit = await commitSubject(bench.workspace);
+    const measures = { inside: () => inside(used), overGrpc: () => overGrpc(used), commit: () => commit.measure(used) };
+    await interleaved(1, measures); // To warm up.
+    const measured = await interleaved(bench.quick ? 1 : rounds, measures, (round, values) => {
+      const texts = Object.entries(values).map(([name, value]) => `${name} ${millis(value)}`);
+      bench.progress(`latency, round ${round}: ${texts.join(", ")}`);
+    });
+    await commit.close();
+    const peer = { name: "raw lmdb, one flushed commit", values: measured.commit };
+    return [
+      atMost({ figure: "append → delivered, p50", heddle: measured.inside, peer, times: 2, show: millis }),
+      noted({ figure: "RecordEvents → delivered, p50", heddle: measured.overGrpc, peer, show: millis }),
+    ];
+  },
+};
+
+type Measure = (pace: Pace) => Promise<number>;
+
+async function insideSubject(workspace: Workspace): Promise<Measure> {
+  const server = await workspace.worker<InsideAsks>("recorder-inside.ts", [workspace.directory()]);
+  const opened = await server.ask("open", undefined);
+  return delivered(workspace, opened, (used) => server.ask("produce", used));
+}
+
+async function grpcSubject(workspace: Workspace): Promise<Measure> {
+  const { port } = await workspace.heddle(workspace.directory());
+  const producer = await workspace.worker<ProducerAsks>("producer.ts");
+  const opened = await producer.ask("open", port);
+  return delivered(workspace, { port, ...opened }, (used) => producer.ask("produce", used));
+}
+
+/** `produce` answers when each event was sent. */
+async function delivered(
+  workspace: Workspace,
+  thread: { port: number; threadId: string; head: bigint },
+  produce: (pace: Pace) => Promise<Float64Array>,
+): Promise<Measure> {
+  const subscribers = await workspace.worker<SubscriberAsks>("subscribers.ts");
+  const { port, threadId, head } = thread;
+  await subscribers.ask("open", {
+    port,
+    threadIds: [threadId],
+    connections: 1,
+    streams: 1,
+    afterSequence: head,
+    timed: true,
+  });
+  return async (used) => {
+    await subscribers.ask("reset", undefined);
+    const [sent] = await Promise.all([produce(used), subscribers.ask("received", used.batches)]);
+    const [arrived] = await subscribers.ask("arrivals", undefined);
+    return median([...arrived!].map((at, index) => at - sent[index]!));
+  };
+}
+
+async function commitSubject(workspace: Workspace): Promise<{ measure: Measure; close(): Promise<void> }> {
+  const log = await openLmdbLog({ dir: workspace.directory() });
+  const batch = await capturedAppend(log);
+  await log.close();
+  const raw = new RawLmdb(workspace.directory());
+  const key = { tenant: "default", threadId: newId<ThreadId>() };
+  let head = 0n;
+  const measure: Measure = async ({ batches, intervalMs }) => {
+    const took: number[] = [];
+    for (let count = 0; count < batches; count++) {
+      const due = sleep(intervalMs);
+      const puts = putsOf(key, head++, batch);
+      const startedAt = performance.now();
+      await raw.put(puts);
+      took.push(performance.now() - startedAt);
+      await due;
+    }
+    return median(took);
+  };
+  return { measure, close: () => raw.close() };
+}
