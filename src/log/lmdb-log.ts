@@ -16,12 +16,18 @@ import type { Owner } from "./owner.js";
 import { storageError } from "./storage-error.js";
 import { Waiters } from "./waiters.js";
 
+/** A fenced write: what it puts into the tables, and what follows once that is flushed. */
+interface Change<T> {
+  readonly write: (tables: Tables, thread: Buffer) => Write;
+  readonly landed: (name: string, thread: Buffer) => T;
+}
+
 export class LmdbLog extends LmdbReads implements EventLog {
   readonly #owner: Owner;
   readonly #space: DiskSpace;
   readonly #queue = new CommitQueue((group) => this.#commit(group));
   readonly #waiters = new Waiters();
-  /** Only what is flushed: a head moves when its append is acknowledged. */
+  /** A head moves when its append is acknowledged. */
   readonly #heads = new HeadCache();
   /** Threads with an append or a removal in flight (L3). */
   readonly #writing = new Set<string>();
@@ -39,7 +45,7 @@ export class LmdbLog extends LmdbReads implements EventLog {
 
   /** One at a time for an id: the second knows whether the first has landed. */
   create(key: ThreadKey, document: Uint8Array): Promise<boolean> {
-    const name = nameOf(key);
+    const name = nameOf(threadKey(key));
     const before = this.#creating.get(name) ?? Promise.resolve(false);
     const created = before.catch(() => false).then(() => this.#createAlone(key, document));
     this.#creating.set(name, created);
@@ -48,25 +54,22 @@ export class LmdbLog extends LmdbReads implements EventLog {
     });
   }
 
-  async append(key: ThreadKey, expectedHead: bigint, batch: AppendBatch): Promise<bigint> {
-    const name = nameOf(key);
+  append(key: ThreadKey, expectedHead: bigint, batch: AppendBatch): Promise<bigint> {
     const head = expectedHead + BigInt(batch.frames.length);
-    await this.#fenced(key, expectedHead, {
-      write: (tables) => appendWrite(tables, key, expectedHead, batch),
-      landed: () => {
+    return this.#fenced(key, expectedHead, {
+      write: (tables, thread) => appendWrite(tables, thread, expectedHead, batch),
+      landed: (name) => {
         this.#heads.set(name, head);
         this.#waiters.appended(name, head);
+        return head;
       },
     });
-    return head;
   }
 
-  async remove(key: ThreadKey, expectedHead: bigint, tombstone: Uint8Array): Promise<void> {
-    const name = nameOf(key);
-    const thread = threadKey(key);
-    await this.#fenced(key, expectedHead, {
-      write: () => removeWrite(thread, tombstone),
-      landed: () => {
+  remove(key: ThreadKey, expectedHead: bigint, tombstone: Uint8Array): Promise<void> {
+    return this.#fenced(key, expectedHead, {
+      write: (_, thread) => removeWrite(thread, tombstone),
+      landed: (name, thread) => {
         this.#heads.delete(name);
         this.#waiters.removed(name);
         this.#startPurge(thread);
@@ -75,9 +78,8 @@ export class LmdbLog extends LmdbReads implements EventLog {
   }
 
   override async read(key: ThreadKey, after: bigint, maxBytes: number): Promise<Span | undefined> {
-    const head = this.#heads.get(nameOf(key));
-    if (head !== undefined && after >= head && this.#closed === undefined) return undefined;
-    return super.read(key, after, maxBytes);
+    const head = this.#closed === undefined ? this.#knownHead(nameOf(threadKey(key))) : undefined;
+    return head !== undefined && after >= head ? undefined : super.read(key, after, maxBytes);
   }
 
   waitBeyond(key: ThreadKey, after: bigint, signal: AbortSignal): Promise<"appended" | "removed"> {
@@ -86,7 +88,7 @@ export class LmdbLog extends LmdbReads implements EventLog {
       const thread = threadKey(key);
       if (tables.tombstones.doesExist(thread)) return "removed";
       if (tables.threads.doesExist(thread) && this.headOf(tables, thread) > after) return "appended";
-      return this.#waiters.wait(nameOf(key), after, signal);
+      return this.#waiters.wait(nameOf(thread), after, signal);
     });
   }
 
@@ -123,44 +125,47 @@ export class LmdbLog extends LmdbReads implements EventLog {
       const thread = threadKey(key);
       if (tables.threads.doesExist(thread) || tables.tombstones.doesExist(thread)) return false;
       return this.#queue.add(createWrite(thread, document)).then(() => {
-        this.#heads.set(nameOf(key), 0n);
+        this.#heads.set(nameOf(thread), 0n);
         return true;
       });
     });
   }
 
   /** L3: checks the head and takes the thread in one turn, and lets it go when the write has landed or failed. */
-  #fenced(
-    key: ThreadKey,
-    expectedHead: bigint,
-    change: { write: (tables: Tables) => Write; landed: () => void },
-  ): Promise<void> {
+  #fenced<T>(key: ThreadKey, expectedHead: bigint, change: Change<T>): Promise<T> {
     return this.session.look((tables) => {
-      const name = nameOf(key);
-      const head = this.#liveHead(tables, key);
+      const thread = threadKey(key);
+      const name = nameOf(thread);
+      const head = this.#liveHead(tables, key, thread);
       if (head !== expectedHead || this.#writing.has(name)) throw conflict(head);
-      const write = change.write(tables);
+      const write = change.write(tables, thread);
       this.#writing.add(name);
       return this.#queue
         .add(write)
-        .then(change.landed)
+        .then(() => change.landed(name, thread))
         .finally(() => this.#writing.delete(name));
-    });
+    }) as Promise<T>;
   }
 
-  #liveHead(tables: Tables, key: ThreadKey): bigint {
-    const thread = threadKey(key);
-    const cached = this.#heads.get(nameOf(key));
+  #liveHead(tables: Tables, key: ThreadKey, thread: Buffer): bigint {
+    const cached = this.#heads.get(nameOf(thread));
     if (cached !== undefined) return cached;
     if (tables.threads.doesExist(thread)) return this.headOf(tables, thread);
     throw tables.tombstones.doesExist(thread) ? threadDeleted(key) : threadNotFound(key);
   }
 
   protected override headOf(tables: Tables, thread: Buffer): bigint {
-    const name = thread.toString("latin1");
-    const head = this.#heads.get(name) ?? super.headOf(tables, thread);
-    this.#heads.set(name, head);
+    const name = nameOf(thread);
+    const known = this.#knownHead(name);
+    if (known !== undefined) return known;
+    const head = super.headOf(tables, thread);
+    if (!this.#writing.has(name)) this.#heads.set(name, head);
     return head;
+  }
+
+  /** Undefined also while a write is in flight: the tables may be ahead, and a look must not mix the two. */
+  #knownHead(name: string): bigint | undefined {
+    return this.#writing.has(name) ? undefined : this.#heads.get(name);
   }
 
   /** What lies between a batch's start and its end is one LMDB transaction: the write thread may not commit inside. */
@@ -199,7 +204,8 @@ export class LmdbLog extends LmdbReads implements EventLog {
   }
 }
 
-const nameOf = (key: ThreadKey): string => threadKey(key).toString("latin1");
+/** A thread's key as a key of maps. */
+const nameOf = (thread: Buffer): string => thread.toString("latin1");
 
 /** lmdb-js rejects with an error that holds a promise that rejects with the cause: unless somebody awaits it, the process ends. */
 async function commitError(error: unknown): Promise<unknown> {

@@ -18,8 +18,11 @@ export class LmdbSession {
   }
 
   /** Looks at the tables, synchronously and so in one snapshot. What goes wrong there is a HeddleError. */
-  async look<T>(at: (tables: Tables) => T): Promise<Awaited<T>> {
-    await this.#reopening;
+  look<T>(at: (tables: Tables) => T): Promise<Awaited<T>> {
+    return this.#reopening === undefined ? this.#lookNow(at) : this.#reopening.then(() => this.#lookNow(at));
+  }
+
+  async #lookNow<T>(at: (tables: Tables) => T): Promise<Awaited<T>> {
     if (this.#refusal !== undefined) throw this.#refusal;
     try {
       return at(this.#tables) as Awaited<T>;

@@ -3,8 +3,8 @@
 import { bodyOperations } from "./body-pieces.js";
 import { seal } from "./checksum.js";
 import type { Operation, Write } from "./commit-queue.js";
-import type { AppendBatch, CallWrite, ThreadKey } from "./event-log.js";
-import { callIndexKey, callKey, callOf, encodePlace, endOf, eventKey, threadKey, threadOf } from "./lmdb-keys.js";
+import type { AppendBatch, CallWrite } from "./event-log.js";
+import { callIndexKey, callKey, callOf, encodePlace, endOf, eventKey, threadOf } from "./lmdb-keys.js";
 import type { TableName, Tables } from "./lmdb-tables.js";
 import { packSegments } from "./segment.js";
 
@@ -17,25 +17,25 @@ export const createWrite = (thread: Buffer, document: Uint8Array): Write => [
   { table: "threads", key: thread, value: seal(document) },
 ];
 
-export function appendWrite(tables: Tables, key: ThreadKey, head: bigint, batch: AppendBatch): Write {
-  const thread = threadKey(key);
+export function appendWrite(tables: Tables, thread: Buffer, head: bigint, batch: AppendBatch): Write {
   const operations: Operation[] = [];
   for (const { first, value } of packSegments(batch.frames, head + 1n)) {
     operations.push({ table: "events", key: eventKey(thread, first), value });
   }
   if (batch.document !== undefined) operations.push({ table: "threads", key: thread, value: seal(batch.document) });
   if (batch.busy !== undefined) operations.push({ table: "busy", key: thread, ...(batch.busy && { value: mark }) });
-  for (const call of batch.calls ?? []) operations.push(...callOperations(tables, key, call));
+  for (const call of batch.calls ?? []) operations.push(...callOperations(tables, thread, call));
   for (const body of batch.bodies ?? []) operations.push(...bodyOperations(thread, body));
   return operations;
 }
 
-function callOperations(tables: Tables, key: ThreadKey, call: CallWrite): Operation[] {
-  const document = callKey(threadKey(key), call.createdSequence, call.callId);
-  const operations: Operation[] = [{ table: "calls", key: document, value: seal(call.document) }];
-  const index = callIndexKey(key.tenant, call.callId);
+function callOperations(tables: Tables, thread: Buffer, call: CallWrite): Operation[] {
+  const key = callKey(thread, call.createdSequence, call.callId);
+  const operations: Operation[] = [{ table: "calls", key, value: seal(call.document) }];
+  const { tenant, threadId } = threadOf(thread);
+  const index = callIndexKey(tenant, call.callId);
   if (tables.callIndex.doesExist(index)) return operations;
-  const place = seal(encodePlace(key.threadId, call.createdSequence));
+  const place = seal(encodePlace(threadId, call.createdSequence));
   return [...operations, { table: "callIndex", key: index, value: place }];
 }
 

@@ -1,7 +1,7 @@
 // How frames lie in the store: one value is a segment, consecutive frames of one append behind a header. Bigger values
 // mean fewer lookups in a replay; the bound keeps a damaged segment from taking much with it.
 //
-//   format (1) · frame count (2) · its complement (2) · CRC-32 of the frames (4) · frames, exactly as given
+//   format (1) · frame count (2) · its complement (2) · frames, exactly as given · CRC-32 of all before it (4, little-endian)
 //
 // The count has a check of its own, so that the extent of a segment, and with it the head, is known even when a frame in
 // it is damaged: the thread stays writable and readers can name what is lost.
@@ -10,7 +10,11 @@ import { HeddleError } from "../thread/errors.js";
 import { envelopeBytes, frameLength } from "../thread/frame.js";
 
 const format = 1;
-export const headerBytes = 9;
+const headerBytes = 5;
+const checksumBytes = 4;
+
+/** The CRC-32 of any bytes followed by their own CRC-32: one pass over the whole value checks it, without a view of a part. */
+const residue = 0x2144df1c;
 
 export const segmentLimits = {
   /** Frames of one segment together; a single frame may be larger. */
@@ -57,7 +61,7 @@ export function checkEnvelope(frame: Uint8Array): void {
 }
 
 function pack(frames: readonly Uint8Array[], bytes: number): Buffer {
-  const value = Buffer.allocUnsafe(headerBytes + bytes);
+  const value = Buffer.allocUnsafe(headerBytes + bytes + checksumBytes);
   value[0] = format;
   value.writeUInt16BE(frames.length, 1);
   value.writeUInt16BE(~frames.length & 0xffff, 3);
@@ -66,19 +70,19 @@ function pack(frames: readonly Uint8Array[], bytes: number): Buffer {
     value.set(frame, at);
     at += frame.length;
   }
-  value.writeUInt32BE(crc32(value.subarray(headerBytes)), 5);
+  value.writeUInt32LE(crc32(value.subarray(0, at)), at);
   return value;
 }
 
 /** How many frames a segment holds; undefined when its header is damaged. Says nothing of the frames. */
 export function frameCount(value: Buffer): number | undefined {
-  if (value.length < headerBytes || value[0] !== format) return undefined;
+  if (value.length < headerBytes + checksumBytes || value[0] !== format) return undefined;
   const count = value.readUInt16BE(1);
   return count > 0 && (~count & 0xffff) === value.readUInt16BE(3) ? count : undefined;
 }
 
-/** The frames of a segment as a view of `value`; undefined when they are damaged. */
-export function verifiedFrames(value: Buffer): Buffer | undefined {
-  const frames = value.subarray(headerBytes, value.length);
-  return crc32(frames) === value.readUInt32BE(5) ? frames : undefined;
-}
+export const isIntact = (value: Buffer): boolean => crc32(value) === residue;
+
+/** Where the frames lie in a segment. */
+export const framesStart = headerBytes;
+export const framesEnd = (value: Buffer): number => value.length - checksumBytes;

@@ -1,12 +1,15 @@
-// Gathers the bytes of a span. What it hands out never holds on to much more memory than its bytes.
+// Gathers the bytes of a span and hands them out in memory of exactly their size.
 import { frameLength } from "../thread/frame.js";
 
-/** First size once a second piece arrives: small spans are one piece and get exactly their size. */
-const growthBytes = 64 * 1024;
+/** Where spans are put together, one at a time: a span is gathered and finished without a turn in between. */
+let scratch = Buffer.allocUnsafeSlow(64 * 1024);
+
+/** Scratch memory beyond this is for one span only. */
+const scratchBytes = 1024 * 1024;
 
 export class SpanBuffer {
   readonly #maxBytes: number;
-  #buffer = Buffer.alloc(0);
+  #buffer = scratch;
   #used = 0;
 
   constructor(maxBytes: number) {
@@ -17,44 +20,42 @@ export class SpanBuffer {
     return this.#used === 0;
   }
 
-  /** Copies all of the frames if they fit. */
-  addAll(frames: Buffer): boolean {
-    if (this.#used + frames.length > this.#maxBytes) return false;
-    this.#copy(frames);
+  /** Copies the frames between two offsets if they all fit. */
+  addAll(source: Buffer, start: number, end: number): boolean {
+    if (this.#used + end - start > this.#maxBytes) return false;
+    this.#add(source, start, end);
     return true;
   }
 
-  /** Copies those that fit, and one in any case if there is none yet. Returns how many. */
-  addSome(frames: Buffer): number {
-    let count = 0;
-    let bytes = 0;
-    while (bytes < frames.length) {
-      const length = frameLength(frames, bytes);
-      const isFirst = this.isEmpty && count === 0;
-      if (!isFirst && this.#used + bytes + length > this.#maxBytes) break;
-      bytes += length;
+  /** Copies as many frames as fit, and at least one, into an empty span. Returns how many. */
+  addSome(source: Buffer, start: number, end: number): number {
+    let count = 1;
+    let until = start + frameLength(source, start);
+    while (until < end) {
+      const next = until + frameLength(source, until);
+      if (next - start > this.#maxBytes) break;
+      until = next;
       count++;
     }
-    this.#copy(frames.subarray(0, bytes));
+    this.#add(source, start, until);
     return count;
   }
 
   finish(): Buffer {
-    const bytes = this.#buffer.subarray(0, this.#used);
-    return this.#used * 2 < this.#buffer.length ? Buffer.from(bytes) : bytes;
+    return Buffer.from(this.#buffer.subarray(0, this.#used));
   }
 
-  #copy(frames: Buffer): void {
-    const needed = this.#used + frames.length;
-    if (needed > this.#buffer.length) this.#grow(needed);
-    frames.copy(this.#buffer, this.#used);
-    this.#used = needed;
+  #add(source: Buffer, start: number, end: number): void {
+    const used = this.#used + end - start;
+    if (used > this.#buffer.length) this.#grow(used);
+    source.copy(this.#buffer, this.#used, start, end);
+    this.#used = used;
   }
 
   #grow(needed: number): void {
-    const doubled = Math.min(Math.max(growthBytes, this.#buffer.length * 2), this.#maxBytes);
-    const grown = Buffer.allocUnsafe(this.isEmpty ? needed : Math.max(needed, doubled));
+    const grown = Buffer.allocUnsafeSlow(Math.max(needed, this.#buffer.length * 2));
     this.#buffer.copy(grown, 0, 0, this.#used);
     this.#buffer = grown;
+    if (grown.length <= scratchBytes) scratch = grown;
   }
 }
