@@ -71,6 +71,8 @@ function endingOfConnectError(error: ConnectError, server: string | undefined): 
     case Code.PermissionDenied:
       return { code: exitCodes.notAllowed, message: said };
     case Code.Unavailable:
+      // A server that answers, but cannot do it, has been reached.
+      return isAway(error) ? unreachable(said, server) : { code: exitCodes.error, message: said };
     case Code.DeadlineExceeded:
     case Code.Aborted:
     case Code.Canceled:
@@ -79,11 +81,13 @@ function endingOfConnectError(error: ConnectError, server: string | undefined): 
     case Code.Unknown:
     case Code.Unimplemented:
       // Without a word of Heddle's own it is not Heddle that answers there, or nobody does.
-      return reasonOf(error) === undefined ? notHeddle(said, server) : { code: exitCodes.error, message: said };
+      return reasonOf(error) === undefined ? notHeddle(error, server) : { code: exitCodes.error, message: said };
     default:
       return { code: exitCodes.error, message: said };
   }
 }
+
+const isAway = (error: ConnectError): boolean => [undefined, "SHUTTING_DOWN"].includes(reasonOf(error));
 
 const unreachable = (said: string, server: string | undefined): Ending => ({
   code: exitCodes.unreachable,
@@ -93,7 +97,14 @@ const unreachable = (said: string, server: string | undefined): Ending => ({
       : `cannot reach the server at ${server}: ${said}. Start one with "heddle serve", or give --server URL`,
 });
 
-const notHeddle = (said: string, server: string | undefined): Ending => ({
-  code: server === undefined ? exitCodes.error : exitCodes.unreachable,
-  message: server === undefined ? said : `${server} does not answer as a Heddle server: ${said}`,
-});
+function notHeddle(error: ConnectError, server: string | undefined): Ending {
+  const said = safeLine(error.rawMessage);
+  if (server === undefined) return { code: exitCodes.error, message: said };
+  const message = isAboutCertificate(error)
+    ? `the certificate of ${server} is not trusted: ${said}. Set NODE_EXTRA_CA_CERTS to the file of the authority that signed it`
+    : `${server} does not answer as a Heddle server: ${said}`;
+  return { code: exitCodes.unreachable, message };
+}
+
+const isAboutCertificate = ({ cause }: ConnectError): boolean =>
+  cause instanceof Error && "code" in cause && /CERT|SIGNATURE/.test(String(cause.code));

@@ -1,6 +1,5 @@
 // heddle follow: a thread's events, a line each, for as long as there are any.
 import { toJsonString } from "@bufbuild/protobuf";
-import type { ConnectError } from "@connectrpc/connect";
 import type { Command } from "commander";
 import { type StreamThreadEventsResponse, StreamThreadEventsResponseSchema } from "../../gen/heddle/v1/event_pb.js";
 import type { FollowState } from "../client/index.js";
@@ -63,19 +62,19 @@ async function follow({ io, signal }: Context, threadId: string, flags: FollowFl
 
 const jsonLine = (event: StreamThreadEventsResponse): string => toJsonString(StreamThreadEventsResponseSchema, event);
 
-/** Says once that the connection was lost, and once that it is back, however many tries lie between. */
+/**
+ * Says once that the server is away, and once that it is back, however many tries lie between. A stream that ends and is
+ * open again at the first try, as after a stream's maximum age, is nothing to speak of.
+ */
 function reportOutages(io: Io): (state: FollowState) => void {
   const { dim } = styleFor(io, "stderr");
   const say = (text: string) => void io.stderr.write(`${dim(`heddle: ${text}`)}\n`).catch(() => {});
-  let lost: ConnectError | undefined;
+  let waits = 0;
   return (state) => {
-    if (state.state === "waiting" && lost === undefined) {
-      lost = state.reason;
-      say(`connection lost (${safeLine(lost.rawMessage)}); trying again`);
-    }
-    if (state.state === "open" && lost !== undefined) {
-      lost = undefined;
-      say("connected again");
-    }
+    if (state.state === "waiting" && ++waits === 2)
+      say(`connection lost (${safeLine(state.reason.rawMessage)}); trying again`);
+    if (state.state !== "open") return;
+    if (waits >= 2) say("connected again");
+    waits = 0;
   };
 }

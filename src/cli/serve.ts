@@ -57,15 +57,16 @@ async function announce(io: Io, url: string, needsToken: boolean): Promise<void>
   if (!io.stderr.isTTY) return;
   const { dim, bold } = styleFor(io, "stderr");
   const server = url === "http://127.0.0.1:8787" ? "" : ` --server ${url}`;
+  const curl = ["npx buf curl", ...(url.startsWith("https:") ? [] : ["--http2-prior-knowledge"])];
+  if (needsToken) curl.push('-H "authorization: Bearer $HEDDLE_TOKEN"');
   const commands = [
-    `npx buf curl --http2-prior-knowledge -d '{"title":"first"}' ${url}/heddle.v1.ThreadService/CreateThread`,
+    `${curl.join(" ")} -d '{"title":"first"}' ${url}/heddle.v1.ThreadService/CreateThread`,
     `npx heddle threads${server}`,
     `npx heddle follow <thread>${server}`,
   ];
-  const token = needsToken ? dim(" (HEDDLE_TOKEN set to a token of the configuration)") : "";
-  await io.stderr.write(
-    `${dim("Try, in another terminal:")}${token}\n${commands.map((command) => `  ${bold(command)}\n`).join("")}`,
-  );
+  const token = needsToken ? ", with HEDDLE_TOKEN set to a token of the configuration" : "";
+  const lines = commands.map((command) => `  ${bold(command)}\n`).join("");
+  await io.stderr.write(`${dim(`Try, in another terminal${token}:`)}\n${lines}`).catch(() => {});
 }
 
 const interruption = (signal: AbortSignal): Promise<Interrupted> =>

@@ -77,7 +77,8 @@ export const sourceSchema = section({
     headerBytes: whole(4 * kib, mib).optional(),
   }).optional(),
   timing: section({
-    heartbeatMs: whole(100, 300_000).optional(),
+    // Clients take 45 seconds without a word for a dead connection.
+    heartbeatMs: whole(100, 30_000).optional(),
     pingMs: whole(100, hourMs).optional(),
     pingTimeoutMs: whole(100, hourMs).optional(),
     drainMs: whole(0, hourMs).optional(),

@@ -53,12 +53,8 @@ test("S1: goes on exactly after cuts, and says so once per outage", async () => 
   const { code, stdout, stderr } = await heddle(["follow", threadId, "--no-follow", "--json", "--server", server.url]);
   expect(sequencesOf(stdout)).toEqual(upTo(6));
   expect(code).toBe(0);
-  const lines = stderr
-    .trim()
-    .split("\n")
-    .map((line) => line.replace(/ \(.*\)/, ""));
-  // Five ends of a stream; two connections were cut in a row after the second, without a word between them.
-  expect(lines).toEqual(Array(5).fill(["heddle: connection lost; trying again", "heddle: connected again"]).flat());
+  // Closing is followed by a stream that opens at the first try; only the two cuts in a row are an outage.
+  expect(stderr.replace(/ \(.*\)/, "")).toBe("heddle: connection lost; trying again\nheddle: connected again\n");
 });
 
 test("a gap is an error", async () => {

@@ -1,0 +1,64 @@
+// heddle serve inside this process: what it prints, and when it stops.
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { newDataDir, removeDataDir } from "../support/server-process.js";
+import { fakeIo, heddle } from "./support.js";
+
+let dataDir: string;
+beforeAll(async () => {
+  dataDir = await newDataDir();
+});
+afterAll(() => removeDataDir(dataDir));
+
+const args = () => ["serve", "--listen", "127.0.0.1:0", "--data", dataDir, "--log-level", "warn"];
+
+/** Starts, and stops as soon as everything that belongs to the start is printed. */
+async function startAndStop(options: { isTTY: boolean; env?: Record<string, string> }) {
+  const io = fakeIo(options);
+  const last = options.isTTY ? io.stderr : io.stdout;
+  last.onWrite = () => queueMicrotask(() => io.signal("SIGTERM"));
+  return heddle(args(), io);
+}
+
+describe("heddle serve", () => {
+  test("prints one line, and nothing more in a pipe", async () => {
+    const { code, stdout, stderr } = await startAndStop({ isTTY: false });
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    expect(stdout).toMatch(/^heddle listening on http:\/\/127\.0\.0\.1:\d+\n$/);
+  });
+
+  test("prints the same line on a terminal, and what to try below it", async () => {
+    const { stdout, stderr } = await startAndStop({ isTTY: true, env: { NO_COLOR: "1" } });
+    const url = /^heddle listening on (http:\/\/127\.0\.0\.1:\d+)\n$/.exec(stdout)?.[1];
+    expect(stderr.split("\n")).toEqual([
+      "Try, in another terminal:",
+      `  npx buf curl --http2-prior-knowledge -d '{"title":"first"}' ${url}/heddle.v1.ThreadService/CreateThread`,
+      `  npx heddle threads --server ${url}`,
+      `  npx heddle follow <thread> --server ${url}`,
+      "",
+    ]);
+  });
+
+  test("says how to send the token, and not what it is", async () => {
+    const token = "0123456789abcdef";
+    const { stderr } = await startAndStop({ isTTY: true, env: { NO_COLOR: "1", HEDDLE_TOKEN: token } });
+    expect(stderr).toContain('-H "authorization: Bearer $HEDDLE_TOKEN"');
+    expect(stderr).not.toContain(token);
+  });
+
+  test("a signal while it starts ends it in good order, without a line", async () => {
+    const io = fakeIo();
+    const running = heddle(args(), io);
+    io.signal("SIGTERM");
+    expect(await running).toEqual({ code: 0, stdout: "", stderr: "" });
+    expect(io.exits).toEqual([]);
+  });
+
+  test("a closed standard output is no reason to stop", async () => {
+    const io = fakeIo({ isTTY: true });
+    io.stdout.onWrite = () => {
+      throw Object.assign(new Error("write EPIPE"), { code: "EPIPE" });
+    };
+    io.stderr.onWrite = (text) => text.includes("Try") && queueMicrotask(() => io.signal("SIGINT"));
+    expect(await heddle(args(), io)).toMatchObject({ code: 0, stdout: "" });
+  });
+});
