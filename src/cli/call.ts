@@ -35,7 +35,7 @@ export function addCall(program: Command, context: Context): void {
 
 async function call(context: Context, toolCallId: string, flags: CallFlags): Promise<void> {
   const { io, signal } = context;
-  await withSource(io, flags, async (source) => {
+  await withSource(context, flags, async (source) => {
     if (flags.content !== undefined) return writeContent(context, source, { toolCallId, contentId: flags.content });
     const response = await source.call(toolCallId, signal);
     const text = flags.json

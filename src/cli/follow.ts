@@ -44,9 +44,10 @@ export function addFollow(program: Command, context: Context): void {
   );
 }
 
-async function follow({ io, signal }: Context, threadId: string, flags: FollowFlags): Promise<void> {
+async function follow(context: Context, threadId: string, flags: FollowFlags): Promise<void> {
+  const { io, signal } = context;
   const line = flags.json ? jsonLine : eventLines(styleFor(io, "stdout"), () => new Date());
-  await withSource(io, flags, async (source) => {
+  await withSource(context, flags, async (source) => {
     const events = source.events({
       threadId,
       afterSequence: flags.after ?? 0n,

@@ -47,7 +47,7 @@ export function addSourceOptions(command: Command): Command {
 
 /** Opens, uses and closes. Errors leave as Failure, in words that fit where the command read from. */
 export async function withSource<Result>(
-  io: Io,
+  { io, signal }: { io: Io; signal: AbortSignal },
   options: SourceOptions,
   use: (source: Source) => Promise<Result>,
 ): Promise<Result> {
@@ -60,7 +60,8 @@ export async function withSource<Result>(
       await source.close();
     }
   } catch (reason) {
-    throw new Failure(endingOf(reason, server), reason);
+    // What a library makes of our own abort is not the reason: the interruption is.
+    throw new Failure(endingOf(signal.aborted ? signal.reason : reason, server), reason);
   }
 }
 

@@ -31,12 +31,13 @@ export function addThreads(program: Command, context: Context): void {
   addSourceOptions(command).action(context.action((flags: ThreadsFlags) => threads(context, flags)));
 }
 
-async function threads({ io, signal }: Context, flags: ThreadsFlags): Promise<void> {
+async function threads(context: Context, flags: ThreadsFlags): Promise<void> {
+  const { io, signal } = context;
   const { limit = Number.POSITIVE_INFINITY } = flags;
   const style = styleFor(io, "stdout");
   const fitted = (line: string) => (io.stdout.columns === undefined ? line : clip(line, io.stdout.columns));
   let count = 0;
-  await withSource(io, flags, async (source) => {
+  await withSource(context, flags, async (source) => {
     for await (const thread of source.threads(signal)) {
       if (count === 0 && !flags.json) await io.stdout.write(`${style.dim(fitted(columns(headings)))}\n`);
       await io.stdout.write(

@@ -2,6 +2,7 @@ import { create } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { describe, expect, test } from "vitest";
 import { type Thread, ThreadSchema, ThreadState } from "../../gen/heddle/v1/thread_service_pb.js";
+import { silence } from "../client/support.js";
 import { fakeIo, fakeServer, heddle } from "./support.js";
 
 const thread = (n: number, fields: Partial<Thread> = {}) =>
@@ -55,6 +56,17 @@ describe("heddle threads", () => {
     const io = fakeIo({ isTTY: true, columns: 100, env: { NO_COLOR: "1" } });
     const { stdout } = await heddle(["threads", "--server", server.url], io);
     for (const line of stdout.split("\n")) expect(line.length).toBeLessThanOrEqual(100);
+  });
+
+  test("Ctrl-C while it waits for an answer ends it quietly", async () => {
+    const io = fakeIo();
+    await using server = await fakeServer({
+      listThreads: (_, context) => {
+        io.signal("SIGINT");
+        return silence(context);
+      },
+    });
+    expect(await heddle(["threads", "--server", server.url], io)).toEqual({ code: 130, stdout: "", stderr: "" });
   });
 
   test("none at all is said on standard error", async () => {
