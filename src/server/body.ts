@@ -31,17 +31,21 @@ export function lingerForBody(request: IncomingMessage, response: ServerResponse
   if (!hasBody(request.headers)) return;
   const isLast = !response.shouldKeepAlive;
   response.shouldKeepAlive = true;
-  response.once("finish", () => {
+  // Before Node's own listener, which would take the body off the wire unseen and uncounted.
+  response.prependOnceListener("finish", () => {
     const { socket } = request;
-    const end = (): void => {
-      if (isLast) socket.destroySoon();
-    };
-    if (request.complete) end();
-    else request.once("end", end);
-    let left = discardedBodyBytes;
-    request.on("data", (chunk: Buffer) => {
-      left -= chunk.length;
-      if (left < 0) socket.destroySoon();
-    });
+    if (request.complete) return void (isLast && socket.destroySoon());
+    if (isLast) request.once("end", () => socket.destroySoon());
+    discard(request, discardedBodyBytes);
   });
+}
+
+/** Throws away what comes. Beyond the bound, closes the connection. */
+function discard(request: IncomingMessage, bytes: number): void {
+  let left = bytes;
+  request.on("data", (chunk: Buffer) => {
+    left -= chunk.length;
+    if (left < 0) request.socket.destroySoon();
+  });
+  request.read(0); // Now it counts as being read.
 }
