@@ -102,7 +102,11 @@ export function storyOf(run: RunScript) {
   const stored: ThreadEvent[] = [
     run.event({
       case: "runStarted",
-      value: { model: "demo:model", requestId: "r-1", request: { temperature: 0.5, tools: ["search", null, true], nested: { deep: "" } } },
+      value: {
+        model: "demo:model",
+        requestId: "r-1",
+        request: { temperature: 0.5, tools: ["search", null, true], nested: { deep: "" } },
+      },
     }),
     ...run.message("Find the weak spots – and mend them. 🧵", newId(), Role.USER),
     run.event({ case: "reasoningDelta", value: { reasoningId, text: "First look, then touch." } }),
@@ -126,7 +130,10 @@ export function storyOf(run: RunScript) {
     run.inputDelta(search, 'spots"}'),
     run.inputCompleted(search, "Searching the docs for weak spots"),
     run.callStarted(search, "", Executor.MCP),
-    run.event({ case: "toolCallProgress", value: { toolCallId: search, phase: ToolCallPhase.SEARCHING, completed: 0.5, total: 2 } }),
+    run.event({
+      case: "toolCallProgress",
+      value: { toolCallId: search, phase: ToolCallPhase.SEARCHING, completed: 0.5, total: 2 },
+    }),
     run.event({
       case: "toolCallComplete",
       value: {
@@ -161,12 +168,21 @@ export function storyOf(run: RunScript) {
     run.complete(cancelled, ToolCallOutcome.CANCELLED, "Called off"),
     run.event({
       case: "planUpdated",
-      value: { entries: [{ content: "Look", status: PlanEntry_Status.COMPLETED }, { content: "Mend", status: PlanEntry_Status.PENDING }] },
+      value: {
+        entries: [
+          { content: "Look", status: PlanEntry_Status.COMPLETED },
+          { content: "Mend", status: PlanEntry_Status.PENDING },
+        ],
+      },
     }),
     ...run.message("One test fails; I stopped there."),
     run.event({
       case: "runCompleted",
-      value: { outcome: RunOutcome.SUCCEEDED, finishReason: "stop", usage: { inputTokens: 9_007_199_254_740_993n, outputTokens: 7n } },
+      value: {
+        outcome: RunOutcome.SUCCEEDED,
+        finishReason: "stop",
+        usage: { inputTokens: 9_007_199_254_740_993n, outputTokens: 7n },
+      },
     }),
   ];
   const storedBodies = [inputChunk(search, '{"query":"weak spots"}'), resultChunk(search, '{"hits":2}')];

@@ -1,5 +1,5 @@
 // Every RPC in all three protocols through Connect's own handler. RPCs without an implementation answer UNIMPLEMENTED.
-import { Code, type ConnectRouter, type Interceptor } from "@connectrpc/connect";
+import { Code, ConnectError, type ConnectRouter, type Interceptor } from "@connectrpc/connect";
 import { connectNodeAdapter } from "@connectrpc/connect-node";
 import { RecorderService } from "../../../gen/heddle/v1/recorder_service_pb.js";
 import { ThreadService } from "../../../gen/heddle/v1/thread_service_pb.js";
@@ -51,7 +51,8 @@ const translateErrors =
   async (request) => {
     const translate = (reason: unknown) => {
       const error = toWire(reason);
-      if (error.code === Code.Internal) onUnexpected(reason);
+      // What the library calls internal is what a client sent.
+      if (error.code === Code.Internal && !(reason instanceof ConnectError)) onUnexpected(reason);
       return error;
     };
     try {

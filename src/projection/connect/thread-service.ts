@@ -1,5 +1,5 @@
 // ThreadService over the verbs. StreamThreadEvents here is for JSON and compressed requests; binary ones take the lane.
-import type { ServiceImpl } from "@connectrpc/connect";
+import { ConnectError, type ServiceImpl } from "@connectrpc/connect";
 import type { ThreadService } from "../../../gen/heddle/v1/thread_service_pb.js";
 import type { Threads } from "../../threads.js";
 
@@ -14,5 +14,9 @@ export const threadService = (threads: Threads): Partial<ServiceImpl<typeof Thre
     await threads.delete(request.threadId);
     return {};
   },
-  streamThreadEvents: (request, context) => threads.follow(request, context.signal),
+  async *streamThreadEvents(request, { signal }) {
+    yield* threads.follow(request, signal);
+    // A stream that its deadline cut short has not ended well, and its caller is still there to be told.
+    if (signal.reason instanceof ConnectError) throw signal.reason;
+  },
 });

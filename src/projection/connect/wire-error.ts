@@ -54,12 +54,32 @@ interface Detail {
 
 /** Anything thrown, as it goes over the wire. What nobody foresaw is INTERNAL and says nothing of its cause. */
 export function toWire(reason: unknown): ConnectError {
-  if (reason instanceof ConnectError) return reason;
-  const error: HeddleError = reason instanceof HeddleError ? reason : unforeseen(reason);
+  if (reason instanceof ConnectError && reason.details.length > 0) return reason;
+  const error: HeddleError = reason instanceof HeddleError ? reason : (ofLibrary(reason) ?? unforeseen(reason));
   const info = { reason: error.code.toUpperCase(), domain: "heddle" };
   const typed = typedDetail(error);
   const details = [{ desc: ErrorInfoSchema, value: info }, ...(typed ? [typed as never] : [])];
   return new ConnectError(error.message, codes[error.code], undefined, details, error.cause);
+}
+
+/** What Connect's own code found wrong before ours was asked; undefined for anything else. */
+function ofLibrary(reason: unknown): HeddleError | undefined {
+  if (!(reason instanceof ConnectError)) return undefined;
+  const { code, rawMessage: message } = reason;
+  switch (code) {
+    case Code.InvalidArgument:
+      return new HeddleError("invalid_field", message, { detail: { field: "", rule: message }, cause: reason });
+    case Code.ResourceExhausted:
+      return new HeddleError("limit_exceeded", message, { detail: { limit: "messageBytes" }, cause: reason });
+    case Code.DeadlineExceeded:
+      return new HeddleError("deadline_exceeded", "The caller's deadline has passed", { cause: reason });
+    case Code.Canceled:
+      return new HeddleError("cancelled", message, { cause: reason });
+    case Code.Unimplemented:
+      return new HeddleError("unimplemented", message, { cause: reason });
+    default:
+      return new HeddleError("internal", message, { cause: reason });
+  }
 }
 
 export const unforeseen = (cause: unknown): HeddleError =>
