@@ -11,6 +11,7 @@ import { Recorder } from "./recorder/recorder.js";
 import { Recordings } from "./recorder/recordings.js";
 import { recover } from "./recorder/recover.js";
 import { checkBind } from "./server/bind-policy.js";
+import { nodeVersionWarning } from "./server/node-version.js";
 import type { Logger } from "./server/options.js";
 import { type RunningServer, startServer } from "./server/start-server.js";
 import { statusDoor } from "./server/status-door.js";
@@ -31,6 +32,8 @@ export interface Heddle {
 export async function compose(config: Config, logger: Logger): Promise<Heddle> {
   // Before the data is touched: a setting that is wrong should say so at once.
   checkBind(config.listen.host, { hasTokens: config.tokens.length > 0 });
+  const oldNode = nodeVersionWarning();
+  if (oldNode) logger.warn({ node: process.version }, oldNode);
   const tls = config.tls && readTls(config.tls);
   const log = await openLmdbLog({ dir: config.dataDir, takeOver: config.takeOver });
   try {
