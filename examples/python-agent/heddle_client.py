@@ -7,7 +7,7 @@ Needs grpcio and protobuf (Debian and Ubuntu: python3-grpcio, python3-protobuf),
     for frame in heddle.stream("heddle.v1.ThreadService/StreamThreadEvents", {"threadId": "..."}):
         print(frame.sequence)
 
-Requests are dictionaries in proto3 JSON form (camelCase or snake_case, bytes as base64) or messages; answers are messages.
+Requests are dictionaries in proto3 JSON form (camelCase or snake_case, bytes as base64); answers are messages.
 A program that is more than an example would use code that `buf generate` or `protoc` made from proto/heddle/v1.
 """
 import grpc
@@ -37,10 +37,6 @@ class Heddle:
         """Calls a server-streaming method: an iterator of messages that can be cancelled with `.cancel()`."""
         return self._prepared(method, self._channel.unary_stream)(self._filled(method, request), **self._with(options))
 
-    def message(self, name, **fields):
-        """A new message by its full name."""
-        return message_class(self._pool.FindMessageTypeByName(name))(**fields)
-
     def close(self):
         self._channel.close()
 
@@ -56,8 +52,6 @@ class Heddle:
         )
 
     def _filled(self, method, request):
-        if request is not None and not isinstance(request, dict):
-            return request
         return json_format.ParseDict(request or {}, message_class(self._method(method).input_type)(), descriptor_pool=self._pool)
 
     def _method(self, name):
