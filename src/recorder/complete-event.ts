@@ -37,8 +37,11 @@ export function completeEvent(draft: ThreadEvent, around: Surroundings): ThreadE
 
 function completed(payload: StoredPayload, event: ThreadEvent, around: Surroundings): StoredPayload {
   const { call, redactions } = around;
-  const line = (text: string): string => cleanSummary(redactions.whole(text));
-  const cut = (text: string, units: number): string => cleanSummary(redactions.whole(text), units);
+  // Redacted before it is cleaned, for half a secret is not recognised once it is cut; and again when nothing hidden is left
+  // in it, for a colour code may stand inside a secret.
+  const cut = (text: string, units: number): string =>
+    cleanSummary(redactions.whole(text), units, (cleaned) => redactions.whole(cleaned));
+  const line = (text: string): string => cut(text, limits.summaryUnits);
   switch (payload.case) {
     case "runStarted":
       return {

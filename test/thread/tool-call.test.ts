@@ -3,7 +3,14 @@ import { describe, expect, test } from "vitest";
 import { ToolCallApprovalResolved_Decision as Decision } from "../../gen/heddle/v1/event_pb.js";
 import { Executor, ToolCallOutcome } from "../../gen/heddle/v1/tool_call_pb.js";
 import { isCallPayload, newEvent, type ThreadEventInit } from "../../src/thread/event.js";
-import { allowedSteps, type CallState, callStep, callTransitions, stateFromWire, wireState } from "../../src/thread/tool-call.js";
+import {
+  allowedSteps,
+  type CallState,
+  callStep,
+  callTransitions,
+  stateFromWire,
+  wireState,
+} from "../../src/thread/tool-call.js";
 
 const toolCallId = "2f0c1b6e-1111-4a6b-8f11-000000000001";
 const states = Object.keys(callTransitions) as CallState[];
@@ -43,7 +50,8 @@ describe("T2: the transition table", () => {
 
   test("a denied or rejected call never starts, and a started one is never denied", () => {
     expect(allowedSteps("refused").filter((step) => step.startsWith("started"))).toEqual([]);
-    for (const state of ["offered", "running"] as const) expect(callTransitions[state].ended_without_running).toBe("illegal");
+    for (const state of ["offered", "running"] as const)
+      expect(callTransitions[state].ended_without_running).toBe("illegal");
     for (const state of ["created", "ready", "awaiting_approval", "approved", "refused"] as const) {
       expect(callTransitions[state].ended_after_running, state).toBe("illegal");
     }
@@ -67,10 +75,16 @@ describe("T2: the transition table", () => {
   });
 
   test("what an event carries decides what it does", () => {
-    expect(stepOf({ case: "toolCallStarted", value: { toolCallId, executor: Executor.CLIENT } })).toBe("started_for_client");
+    expect(stepOf({ case: "toolCallStarted", value: { toolCallId, executor: Executor.CLIENT } })).toBe(
+      "started_for_client",
+    );
     expect(stepOf({ case: "toolCallStarted", value: { toolCallId, executor: Executor.MCP } })).toBe("started");
-    expect(stepOf({ case: "toolCallApprovalResolved", value: { toolCallId, decision: Decision.ALLOWED } })).toBe("approval_allowed");
-    expect(stepOf({ case: "toolCallApprovalResolved", value: { toolCallId, decision: Decision.EXPIRED } })).toBe("approval_refused");
+    expect(stepOf({ case: "toolCallApprovalResolved", value: { toolCallId, decision: Decision.ALLOWED } })).toBe(
+      "approval_allowed",
+    );
+    expect(stepOf({ case: "toolCallApprovalResolved", value: { toolCallId, decision: Decision.EXPIRED } })).toBe(
+      "approval_refused",
+    );
   });
 
   test("states go over the wire and back", () => {
