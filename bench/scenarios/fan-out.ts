@@ -4,7 +4,7 @@
 import { newId } from "../../src/thread/ids.js";
 import { type Bench, interleaved, type Scenario } from "../scenario.js";
 import type { Pace } from "../support/pace.js";
-import { atMost, micros, noted, type Row } from "../support/rows.js";
+import { atMost, micros, type Row } from "../support/rows.js";
 import type { Running, Workspace } from "../support/workspace.js";
 import type { PeerAsks, PeerName } from "../workers/peer-server.js";
 import type { ProducerAsks } from "../workers/producer.js";
@@ -33,6 +33,7 @@ const shapes: readonly Shape[] = [
 ];
 
 const rounds = 3;
+const warmUps = 1;
 
 export const fanOut: Scenario = {
   name: "fan-out",
@@ -53,7 +54,7 @@ async function measureShape(bench: Bench, shape: Shape): Promise<Row[]> {
     ...(await Promise.all(shape.peers.map((peer) => startPeer(bench.workspace, peer, shape)))),
   ];
   const measures = Object.fromEntries(subjects.map(({ name, measure }) => [name, measure]));
-  await interleaved(1, measures); // To warm up.
+  await interleaved(warmUps, measures);
   const measured = await interleaved(bench.quick ? 1 : rounds, measures, (round, values) => {
     const texts = Object.entries(values).map(([name, value]) => `${name} ${micros(value)}`);
     bench.progress(`${figure}, round ${round}: ${texts.join(", ")}`);
@@ -72,7 +73,13 @@ function rowsOf(figure: string, { peers }: Shape, measured: Readonly<Record<stri
   const peerOf = (name: PeerName) => ({ name, values: measured[name]! });
   return [
     ...peers.map((name) => atMost({ figure, heddle, peer: peerOf(name), ...limits[name], show: micros })),
-    noted({ figure: `${figure}, append taken off`, heddle: delivery, peer: peerOf("raw-http2"), show: micros }),
+    atMost({
+      figure: `${figure}, append taken off`,
+      heddle: delivery,
+      peer: peerOf("raw-http2"),
+      ...limits["raw-http2"],
+      show: micros,
+    }),
   ];
 }
 
