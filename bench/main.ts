@@ -1,5 +1,6 @@
 // npm run bench: every figure beside its limit and its peers, in one table from one run.
 import { availableParallelism, cpus } from "node:os";
+import { resolve } from "node:path";
 import { parseArgs } from "node:util";
 import type { Bench, Scenario } from "./scenario.js";
 import { append } from "./scenarios/append.js";
@@ -8,6 +9,7 @@ import { idle } from "./scenarios/idle.js";
 import { latency } from "./scenarios/latency.js";
 import { replay } from "./scenarios/replay.js";
 import { stalled } from "./scenarios/stalled.js";
+import { distVariable } from "./support/built.js";
 import type { Row } from "./support/rows.js";
 import { table } from "./support/table.js";
 import { Workspace } from "./support/workspace.js";
@@ -20,10 +22,10 @@ Measures Heddle beside its peers and prints one table. Without a name, every sce
 
 ${scenarios.map(({ name, about }) => `  ${name.padEnd(10)}${about}`).join("\n")}
 
-  --quick          small sizes: to see that everything runs, not to know how fast it is
-  --strict         exit with 1 when a figure is over its limit
-  --server <file>  measure another built server: the path of its dist/src/cli/main.js
-  --help           print this
+  --quick       small sizes: to see that everything runs, not to know how fast it is
+  --strict      exit with 1 when a figure is over its limit
+  --dist <dir>  measure another build: its dist directory
+  --help        print this
 `;
 
 const { values: flags, positionals: names } = parseArgs({
@@ -31,7 +33,7 @@ const { values: flags, positionals: names } = parseArgs({
   options: {
     quick: { type: "boolean", default: false },
     strict: { type: "boolean", default: false },
-    server: { type: "string" },
+    dist: { type: "string" },
     help: { type: "boolean", default: false },
   },
 });
@@ -41,6 +43,7 @@ process.exitCode = flags.help ? print(help) : await main();
 async function main(): Promise<number> {
   const unknown = names.find((name) => !scenarios.some((scenario) => scenario.name === name));
   if (unknown !== undefined) return print(`There is no scenario "${unknown}".\n\n${help}`, process.stderr) + 2;
+  if (flags.dist !== undefined) process.env[distVariable] = resolve(flags.dist);
   const startedAt = Date.now();
   const rows: Row[] = [];
   const failures: string[] = [];
@@ -61,7 +64,7 @@ async function main(): Promise<number> {
 }
 
 async function run(scenario: Scenario): Promise<readonly Row[]> {
-  await using workspace = new Workspace(flags.server);
+  await using workspace = new Workspace();
   const progress = (text: string): void => void process.stderr.write(`${text}\n`);
   const bench: Bench = { workspace, quick: flags.quick, progress };
   const abandon = (signal: NodeJS.Signals): void => {

@@ -1,7 +1,6 @@
 // From the moment an event is given to the recorder until a live subscriber has it, over loopback gRPC, beside one flushed
 // commit of the same puts by bare LMDB. Once with the recorder called in the server's process, once over RecorderService.
 import { setTimeout as sleep } from "node:timers/promises";
-import { openLmdbLog } from "../../src/log/lmdb.js";
 import { newId, type ThreadId } from "../../src/thread/ids.js";
 import { RawLmdb } from "../peers/raw-lmdb.js";
 import { interleaved, type Scenario } from "../scenario.js";
@@ -80,9 +79,7 @@ async function delivered(
 }
 
 async function commitSubject(workspace: Workspace): Promise<{ measure: Measure; close(): Promise<void> }> {
-  const log = await openLmdbLog({ dir: workspace.directory() });
-  const batch = await capturedAppend(log);
-  await log.close();
+  const batch = await capturedAppend(workspace.directory());
   const raw = new RawLmdb(workspace.directory());
   const key = { tenant: "default", threadId: newId<ThreadId>() };
   let head = 0n;

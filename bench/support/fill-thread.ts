@@ -1,11 +1,10 @@
 // Threads with a long past, made without waiting for a flush an event.
-import { openLmdbLog } from "../../src/log/lmdb.js";
 import { eventKey, threadKey } from "../../src/log/lmdb-keys.js";
 import { packSegments } from "../../src/log/segment.js";
 import { encodeFrame } from "../../src/thread/frame.js";
-import { newId, type ThreadId } from "../../src/thread/ids.js";
-import { openCore } from "../../test/support/core.js";
+import type { ThreadId } from "../../src/thread/ids.js";
 import { RawLmdb } from "../peers/raw-lmdb.js";
+import { openBuiltCore } from "./built.js";
 import { storedLines } from "./events.js";
 
 export interface Past {
@@ -22,12 +21,10 @@ export interface FilledThread extends Past {
 
 /** Makes the threads in a new data directory. The segments are those that the store itself would have put. */
 export async function fillThreads(dir: string, pasts: readonly Past[]): Promise<FilledThread[]> {
-  const log = await openLmdbLog({ dir });
-  const core = openCore({ log });
+  const { threads, close } = await openBuiltCore(dir);
   const ids: string[] = [];
-  for (const _ of pasts) ids.push((await core.threads.create({ threadId: newId(), title: "bench", labels: {} })).id);
-  core.feeds.close();
-  await log.close();
+  for (const _ of pasts) ids.push((await threads.create({ threadId: "", title: "bench", labels: {} })).id);
+  await close();
 
   const raw = new RawLmdb(dir);
   const filled: FilledThread[] = [];

@@ -4,21 +4,28 @@ import type { AppendBatch, EventLog, ThreadKey } from "../../src/log/event-log.j
 import { threadKey } from "../../src/log/lmdb-keys.js";
 import type { Tables } from "../../src/log/lmdb-tables.js";
 import { appendWrite } from "../../src/log/lmdb-writes.js";
-import { openCore, openProducer } from "../../test/support/core.js";
+import type { ThreadEvent } from "../../src/thread/event.js";
+import { type BuiltCore, openBuiltCore, wire } from "./built.js";
 import { eventTextBytes, OutputScript } from "./events.js";
 
-export type Core = ReturnType<typeof openCore>;
+const leaseMs = 600_000;
 
 /** A recording with one running call. Each `record` is a batch of one line of output. */
-export async function openOutputProducer(core: Core) {
+export async function openOutputProducer({ threads }: Pick<BuiltCore, "threads">) {
+  const { id: threadId } = await threads.create({ threadId: "", title: "bench", labels: {} });
+  const hold = await threads.openRecording(threadId, { producer: "bench", leaseMs, takeOver: false });
+  let producerSequence = 0n;
+  const send = (events: readonly ThreadEvent[]) =>
+    threads.record(threadId, { ...hold, producerSequence: ++producerSequence, events, contents: [] });
   const script = new OutputScript();
-  const producer = await openProducer(core, { leaseMs: 600_000 });
-  const { lastSequence: head } = await producer.record(script.opening());
-  return { threadId: producer.threadId, head, record: () => producer.record([script.line(eventTextBytes)]) };
+  const { lastSequence: head } = await send(script.opening());
+  const line = [script.line(eventTextBytes)];
+  return { threadId, head, record: () => send(line) };
 }
 
-/** Records one line, and keeps what the recorder gave to the log. */
-export async function capturedAppend(log: EventLog): Promise<AppendBatch> {
+/** Records one line in a new data directory, and keeps what the recorder gave to the log. */
+export async function capturedAppend(dir: string): Promise<AppendBatch> {
+  const { log, close } = await openBuiltCore(dir);
   let captured: AppendBatch | undefined;
   const watched = new Proxy(log, {
     get(target, name: keyof EventLog) {
@@ -29,11 +36,11 @@ export async function capturedAppend(log: EventLog): Promise<AppendBatch> {
       };
     },
   });
-  const core = openCore({ log: watched });
-  const producer = await openOutputProducer(core);
-  await producer.record();
-  core.recordings.dispose();
-  core.feeds.close();
+  const core = await wire(watched);
+  const { record } = await openOutputProducer(core);
+  await record();
+  await core.close();
+  await close();
   return captured!;
 }
 

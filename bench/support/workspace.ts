@@ -1,11 +1,12 @@
 // What a scenario starts and makes, and its end: processes are killed and directories removed, also on Ctrl-C.
 import { type ChildProcess, type ForkOptions, fork } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { type AskFunction, asker, type UsageAsks } from "./ask.js";
+import { distDirectory } from "./built.js";
 
 export interface Running<Api> {
   readonly pid: number;
@@ -19,18 +20,11 @@ export interface RunningServer<Api = unknown> extends Running<Api> {
 
 const probe = join(import.meta.dirname, "usage-probe.mjs");
 const root = join(import.meta.dirname, "../..");
-const defaultCommand = join(root, "dist/src/cli/main.js");
 
 export class Workspace implements AsyncDisposable {
-  readonly #command: string;
+  readonly #command = join(distDirectory(), "src/cli/main.js");
   readonly #children = new Set<ChildProcess>();
   readonly #directories = new Set<string>();
-
-  /** `command` is the built `heddle` to measure. */
-  constructor(command = defaultCommand) {
-    this.#command = command;
-    if (!existsSync(command)) throw new Error(`${command} is not there: run npm run build first`);
-  }
 
   directory(): string {
     const path = mkdtempSync(join(tmpdir(), "heddle-bench-"));

@@ -2,18 +2,17 @@
 // Arguments: the data directory.
 import { setTimeout as sleep } from "node:timers/promises";
 import { defaultConfig } from "../../src/config.js";
-import { openLmdbLog } from "../../src/log/lmdb.js";
-import { createLane } from "../../src/projection/connect/lane.js";
-import { refuse } from "../../src/projection/connect/refuse.js";
-import { startServer } from "../../src/server/start-server.js";
-import { openCore } from "../../test/support/core.js";
 import { answerAsks } from "../support/ask.js";
+import { load, openBuiltCore } from "../support/built.js";
 import type { Pace } from "../support/pace.js";
 import { openOutputProducer } from "../support/recorded-append.js";
 import { sharedNowMs } from "../support/statistics.js";
 
 const [dir] = process.argv.slice(2) as [string];
-const core = openCore({ log: await openLmdbLog({ dir }) });
+const { createLane } = await load<typeof import("../../src/projection/connect/lane.js")>("projection/connect/lane.js");
+const { refuse } = await load<typeof import("../../src/projection/connect/refuse.js")>("projection/connect/refuse.js");
+const { startServer } = await load<typeof import("../../src/server/start-server.js")>("server/start-server.js");
+const core = await openBuiltCore(dir);
 const silent = { debug() {}, info() {}, warn() {}, error() {} };
 const { limits, timing } = defaultConfig;
 const server = await startServer({

@@ -1,0 +1,48 @@
+// Heddle as `npm run build` makes it, for figures that are taken inside one process. The bench itself runs through a
+// loader that rewrites functions as they are made: measured code must not.
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+
+/** The variable that names another build to the bench's processes. */
+export const distVariable = "HEDDLE_BENCH_DIST";
+
+export function distDirectory(): string {
+  const dist = process.env[distVariable] ?? join(import.meta.dirname, "../../dist");
+  if (existsSync(join(dist, "src/cli/main.js"))) return dist;
+  throw new Error(`There is no built server in ${dist}: run npm run build first`);
+}
+
+/** The inside of a server upon a data directory, wired like compose.ts wires it. */
+export async function openBuiltCore(dir: string) {
+  const { openLmdbLog } = await load<typeof import("../../src/log/lmdb.js")>("log/lmdb.js");
+  return wire(await openLmdbLog({ dir }));
+}
+
+export type BuiltCore = Awaited<ReturnType<typeof openBuiltCore>>;
+
+/** The same upon another log. */
+export async function wire(log: import("../../src/log/event-log.js").EventLog) {
+  const { Recorder } = await load<typeof import("../../src/recorder/recorder.js")>("recorder/recorder.js");
+  const { Recordings } = await load<typeof import("../../src/recorder/recordings.js")>("recorder/recordings.js");
+  const { createRedactor } = await load<typeof import("../../src/thread/redact.js")>("thread/redact.js");
+  const { Feeds } = await load<typeof import("../../src/stream/feeds.js")>("stream/feeds.js");
+  const { Hub } = await load<typeof import("../../src/stream/hub.js")>("stream/hub.js");
+  const { Threads } = await load<typeof import("../../src/threads.js")>("threads.js");
+  const recorder = new Recorder(log, createRedactor({ secrets: [] }));
+  const recordings = new Recordings(recorder, { onError: fail });
+  const feeds = new Feeds(new Hub(log), { heartbeatMs: 15_000, maxAgeMs: 3_600_000 });
+  const threads = new Threads({ log, recorder, recordings, feeds });
+  const close = async (): Promise<void> => {
+    feeds.close();
+    recordings.dispose();
+    await log.close();
+  };
+  return { log, threads, close };
+}
+
+/** A module of src/, built. */
+export const load = <Module>(path: string): Promise<Module> => import(join(distDirectory(), "src", path));
+
+const fail = (error: unknown): never => {
+  throw error;
+};
