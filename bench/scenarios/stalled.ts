@@ -1,4 +1,4 @@
-// A thread that produces 100 MB while 50 subscribers have stopped reading and 10 have not: how far the server's memory
+// A thread that produces 100 MB while 50 subscribers have stopped reading and 4 have not: how far the server's memory
 // grows, and what the fast ones notice (from RecordEvents to the arrival of the batch's last event, p50), beside runs
 // without the stalled ones. Every run has a new server.
 import { type Bench, interleaved, type Scenario } from "../scenario.js";
@@ -11,7 +11,7 @@ import type { SubscriberAsks } from "../workers/subscribers.js";
 
 const rounds = 3;
 const stalledStreams = 50;
-const fastStreams = 10;
+const fastStreams = 4;
 /** What the protocol grants a stream unless a client says otherwise. */
 const stalledWindowBytes = 65_535;
 const textBytes = 16 * 1024;
