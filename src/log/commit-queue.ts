@@ -24,8 +24,13 @@ interface Entry {
   readonly reject: (reason: unknown) => void;
 }
 
+/** So many writes are worth a commit of their own, while the callers of the others are still being heard. */
+const enoughWrites = 48;
+
 export class CommitQueue {
   #entries: Entry[] = [];
+  /** Ends the wait for more. Set while a group gathers. */
+  #haveEnough: (() => void) | undefined;
   #running: Promise<void> | undefined;
   readonly #commit: (group: Write) => Promise<void>;
 
@@ -39,6 +44,7 @@ export class CommitQueue {
     if (write.length === 0) return Promise.resolve();
     return new Promise((resolve, reject) => {
       this.#entries.push({ write, resolve, reject });
+      if (this.#entries.length >= enoughWrites) this.#haveEnough?.();
       this.#running ??= this.#run();
     });
   }
@@ -50,11 +56,23 @@ export class CommitQueue {
 
   async #run(): Promise<void> {
     do {
-      // Let the rest of this turn come along: those whose commit has just been acknowledged ask again at once.
-      await nextTurn();
+      await this.#gather();
       await this.#settle(this.#takeGroup());
     } while (this.#entries.length > 0);
     this.#running = undefined;
+  }
+
+  /**
+   * Lets the rest of this turn come along: those whose commit has just been acknowledged ask again at once. Not longer than
+   * it takes to have enough, for the disk can work while the rest is still being prepared.
+   */
+  async #gather(): Promise<void> {
+    if (this.#entries.length >= enoughWrites) return;
+    const enough = new Promise<void>((resolve) => {
+      this.#haveEnough = resolve;
+    });
+    await Promise.race([nextTurn(), enough]);
+    this.#haveEnough = undefined;
   }
 
   #takeGroup(): Entry[] {

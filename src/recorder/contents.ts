@@ -3,6 +3,7 @@ import { createHash, type Hash } from "node:crypto";
 import { create } from "@bufbuild/protobuf";
 import type { BodyWrite } from "../log/event-log.js";
 import { HeddleError } from "../thread/errors.js";
+import { ForkedMap } from "../thread/forked-map.js";
 import { isUuid, type ToolCallId } from "../thread/ids.js";
 import { limits } from "../thread/limits.js";
 import type { OpenCall, OpenContent } from "../thread/open-call.js";
@@ -12,14 +13,14 @@ import type { Redactions } from "./redactions.js";
 
 /** The hashes of inputs that are still arriving. */
 export class Inputs {
-  readonly #hashes: Map<string, { bytes: number; hash: Hash }>;
+  readonly #hashes: ForkedMap<string, { bytes: number; hash: Hash }>;
 
-  constructor(hashes: ReadonlyMap<string, { bytes: number; hash: Hash }> = new Map()) {
-    this.#hashes = new Map(hashes);
+  constructor(hashes = new ForkedMap<string, { bytes: number; hash: Hash }>()) {
+    this.#hashes = hashes;
   }
 
   fork(): Inputs {
-    return new Inputs(this.#hashes);
+    return new Inputs(this.#hashes.fork());
   }
 
   add(callId: string, bytes: Uint8Array): void {

@@ -21,9 +21,10 @@ export function interruptRun(draft: ThreadDraft, { reason, kind }: Interruption)
     const error = { kind, message: `${summary}. Whether it had an effect is not known` };
     record({ case: "toolCallComplete", value: { toolCallId, outcome: ToolCallOutcome.INTERRUPTED, summary, error } });
   }
-  for (const messageId of [...draft.state.messages])
+  for (const messageId of [...draft.state.messages.keys()])
     record({ case: "messageCompleted", value: { messageId, incomplete: true } });
-  for (const reasoningId of [...draft.state.reasonings]) record({ case: "reasoningCompleted", value: { reasoningId } });
+  for (const reasoningId of [...draft.state.reasonings.keys()])
+    record({ case: "reasoningCompleted", value: { reasoningId } });
   for (const discoveryId of [...draft.state.discoveries.keys()])
     record({ case: "toolDiscoveryComplete", value: { discoveryId, errorMessage: summary } });
   record({ case: "runCompleted", value: { outcome: RunOutcome.INTERRUPTED, errorMessage: summary } });

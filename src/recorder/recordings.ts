@@ -160,7 +160,7 @@ function recordBatch(draft: ThreadDraft, batch: Batch, reused: number | undefine
     events.length > 0
       ? { firstSequence: before + 1n, lastSequence: draft.head }
       : { firstSequence: 0n, lastSequence: 0n };
-  draft.changeDocument({ lease: create(LeaseDocumentSchema, { ...lease, producerSequence, ...assigned }) });
+  draft.changeDocument({ lease: { ...lease, producerSequence, ...assigned } });
   return assigned;
 }
 

@@ -1,6 +1,7 @@
 // The redactors of one thread's open texts: one per message, call and stream, so that a secret cut into several deltas is
 // still seen. `whole` is for texts that come in one piece.
 import type { StoredPayload } from "../thread/event.js";
+import { ForkedMap } from "../thread/forked-map.js";
 import type { Redactor, StreamRedactor } from "../thread/redact.js";
 
 type Delta = Extract<
@@ -10,16 +11,16 @@ type Delta = Extract<
 
 export class Redactions {
   readonly #redactor: Redactor;
-  readonly #streams: Map<string, StreamRedactor>;
+  readonly #streams: ForkedMap<string, StreamRedactor>;
 
-  constructor(redactor: Redactor, streams: ReadonlyMap<string, StreamRedactor> = new Map()) {
+  constructor(redactor: Redactor, streams = new ForkedMap<string, StreamRedactor>()) {
     this.#redactor = redactor;
-    this.#streams = new Map(streams);
+    this.#streams = streams;
   }
 
   /** A copy to try something on: what it takes in does not touch the original. */
   fork(): Redactions {
-    return new Redactions(this.#redactor, this.#streams);
+    return new Redactions(this.#redactor, this.#streams.fork());
   }
 
   whole(text: string): string {
@@ -39,7 +40,7 @@ export class Redactions {
 
   /** Forgets the texts of a subject that is over. */
   forget(subjectId: string): void {
-    for (const lane of this.#streams.keys()) if (lane.startsWith(subjectId)) this.#streams.delete(lane);
+    for (const lane of [...this.#streams.keys()]) if (lane.startsWith(subjectId)) this.#streams.delete(lane);
   }
 }
 

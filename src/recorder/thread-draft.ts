@@ -1,7 +1,7 @@
 // A trial of what a writer wants to add to a thread: events and bodies are checked, completed and folded one by one, and
 // nothing is stored. If anything is refused, the draft is thrown away and the thread is as it was (L2).
 import { create, toBinary } from "@bufbuild/protobuf";
-import type { AppendBatch, BodyWrite } from "../log/event-log.js";
+import type { AppendBatch, BodyWrite, CallWrite } from "../log/event-log.js";
 import { type EventViolationDetail, HeddleError } from "../thread/errors.js";
 import { caseName, isCallPayload, subjectId, type ThreadEvent } from "../thread/event.js";
 import { encodeFrame, envelopeBytes } from "../thread/frame.js";
@@ -102,7 +102,7 @@ export class ThreadDraft implements ThreadView {
   }
 
   changeDocument(changes: Partial<ThreadDocument>): void {
-    this.document = create(ThreadDocumentSchema, { ...this.document, ...changes });
+    this.document = { ...this.document, ...changes };
   }
 
   /** The thread is free again. The recording is remembered, so that closing it twice does no harm. */
@@ -165,28 +165,34 @@ export class ThreadDraft implements ThreadView {
 
 /** Everything that consecutive drafts add to the thread they began on, as one append. */
 export function joinDrafts(before: ThreadView, drafts: readonly ThreadDraft[]): AppendBatch {
+  const [only] = drafts;
   const after = drafts.at(-1) ?? before;
-  const touched = new Map(drafts.flatMap((draft) => [...draft.touched]));
+  const isOne = only !== undefined && drafts.length === 1;
+  const touched = isOne ? only.touched : new Map(drafts.flatMap((draft) => [...draft.touched]));
   return {
-    frames: drafts.flatMap((draft) => draft.frames),
-    bodies: drafts.flatMap((draft) => draft.bodies),
-    calls: [...touched.values()].map((open) => ({
-      callId: open.call.id as ToolCallId,
-      createdSequence: open.call.createdSequence,
-      document: toBinary(ToolCallDocumentSchema, callDocument(open)),
-    })),
-    ...(after.document !== before.document && {
-      document: toBinary(ThreadDocumentSchema, after.document),
-      busy: after.document.lease !== undefined || after.document.runStartedSequence !== 0n,
-    }),
+    frames: isOne ? only.frames : drafts.flatMap((draft) => draft.frames),
+    bodies: isOne ? only.bodies : drafts.flatMap((draft) => draft.bodies),
+    calls: Array.from(touched.values(), callWrite),
+    ...(after.document !== before.document && { document: toBinary(ThreadDocumentSchema, after.document) }),
+    ...(isBusy(after.document) !== isBusy(before.document) && { busy: isBusy(after.document) }),
   };
 }
 
-const callDocument = (open: OpenCall) =>
-  create(ToolCallDocumentSchema, {
-    toolCall: open.call,
-    contents: open.contents.map(({ info, receivedBytes }) => ({ info, receivedBytes: BigInt(receivedBytes) })),
-  });
+/** Somebody writes the thread: recovery must look at it. */
+export const isBusy = ({ lease, runStartedSequence }: ThreadDocument): boolean =>
+  lease !== undefined || runStartedSequence !== 0n;
+
+const callWrite = (open: OpenCall): CallWrite => ({
+  callId: open.call.id as ToolCallId,
+  createdSequence: open.call.createdSequence,
+  document: toBinary(
+    ToolCallDocumentSchema,
+    create(ToolCallDocumentSchema, {
+      toolCall: open.call,
+      contents: open.contents.map(({ info, receivedBytes }) => ({ info, receivedBytes: BigInt(receivedBytes) })),
+    }),
+  ),
+});
 
 const messageOf = (draft: ThreadEvent, index: number, rule: string): string =>
   `events[${index}] (${caseName(draft.payload)}): ${rule}`;

@@ -4,7 +4,7 @@ import { toBinary } from "@bufbuild/protobuf";
 import type { EventLog, ThreadKey } from "../log/event-log.js";
 import { HeddleError } from "../thread/errors.js";
 import { ThreadDocumentSchema } from "../thread/schema.js";
-import { joinDrafts, ThreadDraft, type ThreadView } from "./thread-draft.js";
+import { isBusy, joinDrafts, ThreadDraft, type ThreadView } from "./thread-draft.js";
 
 /** Contract: synchronous; changes nothing but the draft; throws to refuse. */
 export type Write<Result> = (draft: ThreadDraft) => Result;
@@ -53,8 +53,7 @@ export class ThreadWriter {
 
   /** Nothing waits and nobody holds the thread: it can be forgotten and loaded again. */
   get idle(): boolean {
-    const { document } = this.#view;
-    return !this.#writing && this.#queue.length === 0 && !document.lease && document.runStartedSequence === 0n;
+    return !this.#writing && this.#queue.length === 0 && !isBusy(this.#view.document);
   }
 
   /** Resolves with what the write returned once it is flushed to disk (L4). */

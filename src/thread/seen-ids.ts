@@ -1,12 +1,14 @@
-// Ids that were used in a run and are over. It only grows, and a run may use many: forks share what is settled and copy
-// only what was added since, so that trying a batch costs what the batch is worth.
+// Ids that were used in a run and are over. It only grows, and a run may use many: forks share what is settled, and carry
+// only what was added since.
+import { ForkedMap } from "./forked-map.js";
+
 export class SeenIds {
   readonly #settled: Set<string>;
-  readonly #added: Set<string>;
+  readonly #added: ForkedMap<string, true>;
 
-  constructor(settled = new Set<string>(), added: ReadonlySet<string> = new Set()) {
+  constructor(settled = new Set<string>(), added = new ForkedMap<string, true>()) {
     this.#settled = settled;
-    this.#added = new Set(added);
+    this.#added = added;
   }
 
   has(id: string): boolean {
@@ -14,16 +16,17 @@ export class SeenIds {
   }
 
   add(id: string): void {
-    this.#added.add(id);
+    this.#added.set(id, true);
   }
 
   fork(): SeenIds {
-    return new SeenIds(this.#settled, this.#added);
+    return new SeenIds(this.#settled, this.#added.fork());
   }
 
   /** What was added is true for good. Call it on the fork that was stored, when no other fork is in use. */
   settle(): void {
-    for (const id of this.#added) this.#settled.add(id);
+    if (this.#added.size === 0) return;
+    for (const id of this.#added.keys()) this.#settled.add(id);
     this.#added.clear();
   }
 }

@@ -1,6 +1,7 @@
 // What is open in a thread: its run, and the calls, messages, reasonings and discoveries of the run. It is the fold of the
 // events since RunStarted: the recorder asks it whether an event is allowed (T2), and recovery rebuilds it from the log.
 import { type CallPayload, isCallPayload, isStored, type StoredPayload, type ThreadEvent } from "./event.js";
+import { ForkedMap } from "./forked-map.js";
 import { afterStep, createdCall, type OpenCall } from "./open-call.js";
 import { SeenIds } from "./seen-ids.js";
 import { allowedSteps, callStep, callTransitions } from "./tool-call.js";
@@ -20,20 +21,20 @@ export interface OpenRun {
 
 export class ThreadState {
   run: OpenRun | undefined;
-  readonly calls: Map<string, OpenCall>;
-  readonly messages: Set<string>;
-  readonly reasonings: Set<string>;
+  readonly calls: ForkedMap<string, OpenCall>;
+  readonly messages: ForkedMap<string, true>;
+  readonly reasonings: ForkedMap<string, true>;
   /** Open discoveries and the label of the server asked. */
-  readonly discoveries: Map<string, string>;
+  readonly discoveries: ForkedMap<string, string>;
   /** Calls, messages, reasonings and discoveries of the run that are over: nothing follows (T2). */
   #over: SeenIds;
 
   constructor(from?: ThreadState) {
     this.run = from?.run;
-    this.calls = new Map(from?.calls);
-    this.messages = new Set(from?.messages);
-    this.reasonings = new Set(from?.reasonings);
-    this.discoveries = new Map(from?.discoveries);
+    this.calls = from?.calls.fork() ?? new ForkedMap();
+    this.messages = from?.messages.fork() ?? new ForkedMap();
+    this.reasonings = from?.reasonings.fork() ?? new ForkedMap();
+    this.discoveries = from?.discoveries.fork() ?? new ForkedMap();
     this.#over = from ? from.#over.fork() : new SeenIds();
   }
 
@@ -162,14 +163,14 @@ export class ThreadState {
         this.#over = new SeenIds();
         break;
       case "messageCreated":
-        this.messages.add(payload.value.messageId);
+        this.messages.set(payload.value.messageId, true);
         break;
       case "messageCompleted":
         this.messages.delete(payload.value.messageId);
         this.#over.add(payload.value.messageId);
         break;
       case "reasoningDelta":
-        this.reasonings.add(payload.value.reasoningId);
+        if (!this.reasonings.has(payload.value.reasoningId)) this.reasonings.set(payload.value.reasoningId, true);
         break;
       case "reasoningCompleted":
         this.reasonings.delete(payload.value.reasoningId);
