@@ -4,26 +4,21 @@ import { codeToHttpStatus, errorToJsonBytes } from "@connectrpc/connect/protocol
 import type { Exchange } from "../../server/exchange.js";
 import type { HeddleError } from "../../thread/errors.js";
 import { streamingDialect } from "./dialect.js";
+import { stopBodyWhenAnswered } from "./unread-body.js";
 import { toWire } from "./wire-error.js";
 
 export function refuse(exchange: Exchange, reason: HeddleError): void {
   const error = toWire(reason);
   const dialect = streamingDialect(exchange.contentType);
-  if (!dialect) {
-    const headers = { ...exchange.responseHeaders, "content-type": "application/json" };
-    return answer(exchange, {
-      status: codeToHttpStatus(error.code),
-      headers,
-      body: Buffer.from(errorToJsonBytes(error, undefined)),
-    });
+  const headers = { ...exchange.responseHeaders, "content-type": dialect ? exchange.contentType : "application/json" };
+  if (dialect) {
+    // Without a body before them, gRPC's trailers are headers.
+    const trailers = dialect.endTrailers(error);
+    answer(exchange, { status: 200, headers: { ...headers, ...trailers }, body: dialect.endBody(error) });
+  } else {
+    const body = Buffer.from(errorToJsonBytes(error, undefined));
+    answer(exchange, { status: codeToHttpStatus(error.code), headers, body });
   }
-  const headers = { ...exchange.responseHeaders, "content-type": exchange.contentType };
-  // Without a body before them, gRPC's trailers are headers.
-  answer(exchange, {
-    status: 200,
-    headers: { ...headers, ...dialect.endTrailers(error) },
-    body: dialect.endBody(error),
-  });
 }
 
 function answer(
@@ -39,6 +34,7 @@ function answer(
   const { stream } = transport;
   if (stream.destroyed || stream.closed) return;
   stream.on("error", () => {});
+  stopBodyWhenAnswered(stream, { body: stream, trailers: false });
   stream.respond({ ":status": status, ...headers }, { endStream: body.length === 0 });
   if (body.length > 0) stream.end(body);
 }

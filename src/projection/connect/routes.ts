@@ -1,22 +1,28 @@
 // Every RPC in all three protocols through Connect's own handler. RPCs without an implementation answer UNIMPLEMENTED.
+import { Http2ServerRequest } from "node:http2";
 import { Code, ConnectError, type ConnectRouter, type Interceptor } from "@connectrpc/connect";
 import { connectNodeAdapter } from "@connectrpc/connect-node";
 import { RecorderService } from "../../../gen/heddle/v1/recorder_service_pb.js";
 import { ThreadService } from "../../../gen/heddle/v1/thread_service_pb.js";
 import { ToolCallService } from "../../../gen/heddle/v1/tool_call_service_pb.js";
 import { ToolService } from "../../../gen/heddle/v1/tool_service_pb.js";
+import { answer } from "../../server/answer.js";
+import type { Exchange } from "../../server/exchange.js";
+import type { RequestHandler } from "../../server/options.js";
+import { HeddleError } from "../../thread/errors.js";
 import type { Threads } from "../../threads.js";
 import type { ToolCalls } from "../../tool-calls.js";
+import { streamingDialect } from "./dialect.js";
 import { type Health, registerHealth } from "./health.js";
 import { recorderService } from "./recorder-service.js";
 import { registerReflection } from "./reflection.js";
+import { refuse } from "./refuse.js";
 import { threadService } from "./thread-service.js";
 import { toolCallService } from "./tool-call-service.js";
+import { outliveReader, stopBodyWhenAnswered } from "./unread-body.js";
 import { toWire } from "./wire-error.js";
 
 export const services = [ThreadService, ToolCallService, RecorderService, ToolService] as const;
-
-type NodeHandler = ReturnType<typeof connectNodeAdapter>;
 
 export interface RoutesOptions {
   readonly threads: Threads;
@@ -27,7 +33,8 @@ export interface RoutesOptions {
   readonly onUnexpected: (error: unknown) => void;
 }
 
-export function createRoutes(options: RoutesOptions): NodeHandler {
+export function createRoutes(options: RoutesOptions): RequestHandler {
+  const paths = new Set<string>();
   const routes = (router: ConnectRouter): void => {
     router.service(ThreadService, threadService(options.threads));
     router.service(ToolCallService, toolCallService(options.toolCalls));
@@ -35,13 +42,19 @@ export function createRoutes(options: RoutesOptions): NodeHandler {
     router.service(ToolService, {});
     registerHealth(router, options.health);
     registerReflection(router, services);
+    for (const { requestPath } of router.handlers) paths.add(requestPath);
   };
-  return connectNodeAdapter({
+  const handle = connectNodeAdapter({
     routes,
     interceptors: [translateErrors(options.onUnexpected)],
     readMaxBytes: options.messageBytes,
-    fallback: notFound,
   });
+  return (request, response, exchange) => {
+    if (!paths.has(exchange.path)) return notFound(exchange);
+    outliveReader(request);
+    if (request instanceof Http2ServerRequest) stopBodyWhenAnswered(request.stream, { body: request, trailers: true });
+    handle(request, response);
+  };
 }
 
 /** Errors become wire errors here, for answers and for streams alike: a stream fails while it is read, not when it is made. */
@@ -50,7 +63,9 @@ const translateErrors =
   (next) =>
   async (request) => {
     const translate = (reason: unknown) => {
-      const error = toWire(reason);
+      const error = toWire(
+        hasLeft(reason) ? new HeddleError("cancelled", "The caller left in the middle of its request") : reason,
+      );
       // What the library calls internal is what a client sent.
       if (error.code === Code.Internal && !(reason instanceof ConnectError)) onUnexpected(reason);
       return error;
@@ -72,7 +87,18 @@ const translateErrors =
     }
   };
 
-const notFound: NodeHandler = (_request, response) => {
-  response.writeHead(404, { "content-type": "text/plain" });
-  response.end("Nothing here. The API is heddle.v1: list it with `buf curl --list-services` or `grpcurl list`.\n");
-};
+/** What Node says to the reader of a request whose connection or stream was closed. */
+const hasLeft = (reason: unknown): boolean =>
+  reason instanceof Error &&
+  "code" in reason &&
+  (reason.code === "ECONNRESET" || reason.code === "ERR_STREAM_PREMATURE_CLOSE");
+
+const unaryTypes: ReadonlySet<string> = new Set(["application/json", "application/proto"]);
+
+/** Programs are told in their own protocol, people in words. */
+function notFound(exchange: Exchange): void {
+  const message = `There is no ${exchange.path}. The API is heddle.v1: list it with \`buf curl --list-services\` or \`grpcurl list\``;
+  const isCall = streamingDialect(exchange.contentType) !== undefined || unaryTypes.has(exchange.contentType);
+  if (exchange.method === "POST" && isCall) refuse(exchange, new HeddleError("unimplemented", message));
+  else answer(exchange, { status: 404, text: `${message}\n` });
+}
