@@ -21,11 +21,24 @@ export const dataFile = (dir: string): string => join(dir, "data.mdb");
 /** Makes the directory for its owner alone, unless it is there, and sees that a store can be begun in it. */
 export function makeDirectory(dir: string): void {
   try {
-    const isNew = mkdirSync(dir, { recursive: true, mode: 0o700 }) !== undefined;
-    if (isNew) syncDirectory(dirname(dir));
+    makeWithParents(dir);
     if (!existsSync(dataFile(dir))) tryWriting(dir);
   } catch (error) {
     throw isFile(dir) ? directoryUnwritable(dir, "it is a file", error) : mkdirError(error, dir);
+  }
+}
+
+/** Not mkdir's own recursion: it never ends where the system says ENOENT although the parent is there, as /proc does. */
+function makeWithParents(dir: string): void {
+  if (existsSync(dir) && !isFile(dir)) return;
+  const parent = dirname(dir);
+  if (parent !== dir) makeWithParents(parent);
+  try {
+    mkdirSync(dir, { mode: 0o700 });
+    syncDirectory(parent);
+  } catch (error) {
+    // Somebody who starts at the same moment was faster.
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST" || isFile(dir)) throw error;
   }
 }
 
@@ -57,8 +70,7 @@ export function syncDirectory(dir: string): void {
 
 /** For readers, who make nothing. */
 export function requireDirectory(dir: string): void {
-  if (existsSync(dataFile(dir))) return;
-  throw noData(dir);
+  if (!existsSync(dataFile(dir))) throw noData(dir);
 }
 
 export const noData = (dir: string): HeddleError =>

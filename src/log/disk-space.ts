@@ -2,7 +2,7 @@
 // write as an I/O error, and lmdb-js 3.5.6 overruns a buffer when it describes a failed one, which ends the process.
 // The file grows at its end by zeros; LMDB does not mind a file longer than what it uses.
 import { statSync } from "node:fs";
-import { open } from "node:fs/promises";
+import { type FileHandle, open } from "node:fs/promises";
 import type { Write } from "./commit-queue.js";
 import { type Environment, pageBytes } from "./lmdb-tables.js";
 import { storageError } from "./storage-error.js";
@@ -32,25 +32,29 @@ export class DiskSpace {
     const needed = bytesOf(group);
     if (this.#unused < needed) {
       const used = usedBytes(environment);
-      if (this.#size - used < needed) await this.#grow(Math.max(used + needed, this.#size + growthBytes));
+      if (this.#size - used < needed) await this.#grow(used + needed);
       this.#unused = this.#size - used;
     }
     this.#unused -= needed;
   }
 
-  async #grow(size: number): Promise<void> {
+  /** By more than is needed, unless that is all there is. */
+  async #grow(needed: number): Promise<void> {
     try {
       // Append mode never touches a byte that is there, whatever else is wrong.
       await using file = await open(this.#file, "a");
       this.#size = (await file.stat()).size;
-      while (this.#size < size) {
-        const { bytesWritten } = await file.write(zeros, 0, Math.min(zeros.length, size - this.#size));
-        this.#size += bytesWritten;
-      }
+      const wanted = Math.max(needed, this.#size + growthBytes);
+      while (this.#size < wanted) this.#size += await writeZeros(file, wanted - this.#size);
     } catch (error) {
-      throw storageError(error, this.#file);
+      if (this.#size < needed) throw storageError(error, this.#file);
     }
   }
+}
+
+async function writeZeros(file: FileHandle, atMost: number): Promise<number> {
+  const { bytesWritten } = await file.write(zeros, 0, Math.min(zeros.length, atMost));
+  return bytesWritten;
 }
 
 /** More than the commit will take, which is all that matters: what it leaves is there for the next one. */

@@ -1,4 +1,5 @@
 // Opens a data directory as an EventLog over LMDB.
+import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import {
   checkVersion,
@@ -11,6 +12,7 @@ import {
 } from "./data-directory.js";
 import { DiskSpace } from "./disk-space.js";
 import type { EventLog } from "./event-log.js";
+import { checkDataFile } from "./lmdb-file.js";
 import { LmdbLog } from "./lmdb-log.js";
 import { LmdbReader } from "./lmdb-reader.js";
 import { LmdbSession } from "./lmdb-session.js";
@@ -32,6 +34,7 @@ export async function openLmdbLog({ dir, readOnly = false, takeOver = false }: L
   try {
     if (readOnly) requireDirectory(path);
     else makeDirectory(path);
+    if (existsSync(dataFile(path))) checkDataFile(dataFile(path));
     const environment = openEnvironment(path, readOnly);
     if (environment === undefined) throw noData(path);
     return await (readOnly ? reader(path, environment) : owner(path, environment, takeOver)).catch(
