@@ -38,7 +38,7 @@ export async function compose(config: Config, logger: Logger): Promise<Heddle> {
   const log = await openLmdbLog({ dir: config.dataDir, takeOver: config.takeOver });
   try {
     const core = createCore(log, config, logger);
-    const recovered = await recover(log, core.recordings, core.onThreadError);
+    const recovered = await recover(log, core.recordings);
     if (recovered.threads > 0)
       logger.info(recovered, "looked after threads that were being written when the last process ended");
     const server = await serve(core, config, { tls, logger });
@@ -82,7 +82,7 @@ interface CoreConfig {
 
 function createCore(log: EventLog, config: CoreConfig, logger: Logger) {
   const onThreadError = (err: unknown, { threadId }: ThreadKey): void =>
-    logger.error({ err, threadId }, "a thread could not be looked after; it stays as it is");
+    logger.error({ err, threadId }, "a thread could not be looked after; it is tried again");
   const recorder = new Recorder(log, createRedactor({ secrets: config.secrets }));
   const recordings = new Recordings(recorder, { onError: onThreadError });
   const { heartbeatMs, streamMaxAgeMs } = config.timing;

@@ -16,7 +16,7 @@ import {
 import type { Feed, Sink } from "./stream/feed.js";
 import type { Feeds } from "./stream/feeds.js";
 import { follow } from "./stream/follow.js";
-import { HeddleError } from "./thread/errors.js";
+import { HeddleError, isError } from "./thread/errors.js";
 import type { ThreadEvent } from "./thread/event.js";
 import { newId, parseId, type ThreadId } from "./thread/ids.js";
 import { limits } from "./thread/limits.js";
@@ -92,21 +92,21 @@ export class Threads {
 
   async delete(threadId: string): Promise<void> {
     const key = keyOf(threadId);
-    const stored = await this.#log.readThread(key);
-    if (stored?.removed) return;
-    await this.#recorder.write(key, (draft) => {
-      refuseIfBusy(draft.document, draft.state.run?.runId);
-      const { createTime } = draft.document;
-      draft.document = create(ThreadDocumentSchema, { deleteTime: now(), ...(createTime && { createTime }) });
-      draft.removed = true;
-    });
+    try {
+      await this.#recorder.remove(key, ({ document }) => {
+        refuseIfBusy(document);
+        const { createTime } = document;
+        const tombstone = { deleteTime: now(), ...(createTime && { createTime }) };
+        return toBinary(ThreadDocumentSchema, create(ThreadDocumentSchema, tombstone));
+      });
+    } catch (error) {
+      if (!isError(error, "thread_deleted")) throw error;
+    }
   }
 
   /** A feed for doors that write bytes. Not started: the request's errors come before Ready. */
   async openFeed(request: FollowRequest, sink: Sink): Promise<Feed> {
     const key = keyOf(request.threadId);
-    if (this.#feeds.closing)
-      throw new HeddleError("shutting_down", "The server is shutting down: resume elsewhere or later");
     const { head } = await existingThread(this.#log, key);
     if (request.afterSequence > head) {
       throw new HeddleError("sequence_out_of_range", `after_sequence is beyond the head, ${head}`, {
@@ -139,10 +139,15 @@ export class Threads {
     const key = keyOf(threadId);
     if (batch.events.length > limits.batchEvents)
       throw invalid("events", `may have at most ${limits.batchEvents} entries`);
+    if (batch.contents.length > limits.batchContents) {
+      throw invalid("contents", `may have at most ${limits.batchContents} entries`);
+    }
+    parseId(batch.recordingId, "recording_id");
     return this.#recordings.record(key, batch);
   }
 
   closeRecording(threadId: string, hold: Hold): Promise<bigint> {
+    parseId(hold.recordingId, "recording_id");
     return this.#recordings.close(keyOf(threadId), hold);
   }
 
@@ -154,17 +159,22 @@ export class Threads {
       labels: document.labels,
       createTime: document.createTime ?? timestampFromMs(0),
     };
-    if (document.runStartedSequence === 0n) {
-      return create(ThreadSchema, { ...base, headSequence: stored.head, state: WireThreadState.IDLE });
-    }
-    const { head, state } = await this.#recorder.view({ tenant: defaultTenant, threadId: stored.threadId });
+    const idle = { headSequence: stored.head, state: WireThreadState.IDLE };
     return create(ThreadSchema, {
       ...base,
-      headSequence: head,
-      state: stateOf(state.run),
-      runId: state.run?.runId ?? "",
-      openToolCalls: state.calls.size,
+      ...(document.runStartedSequence === 0n ? idle : await this.#running(stored)),
     });
+  }
+
+  /** What is open in it. One thread that cannot be read, or has just gone, must not spoil a list of them. */
+  async #running({ threadId, head }: StoredThread) {
+    try {
+      const view = await this.#recorder.view({ tenant: defaultTenant, threadId });
+      const { run, calls } = view.state;
+      return { headSequence: view.head, state: stateOf(run), runId: run?.runId ?? "", openToolCalls: calls.size };
+    } catch {
+      return { headSequence: head, state: WireThreadState.RUNNING };
+    }
   }
 }
 

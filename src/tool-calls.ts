@@ -1,6 +1,7 @@
 // The verbs about tool calls: one call as it stands, its bodies, and the calls of a thread.
 import { create, fromBinary } from "@bufbuild/protobuf";
 import type { EventLog, ThreadKey } from "./log/event-log.js";
+import { contentId } from "./recorder/contents.js";
 import { existingThread } from "./recorder/load-thread.js";
 import { HeddleError } from "./thread/errors.js";
 import { parseId, type ThreadId, type ToolCallId } from "./thread/ids.js";
@@ -45,7 +46,8 @@ export class ToolCalls {
   /** A body from an offset on, piece by piece. */
   async *readContent(request: { toolCallId: string; contentId: string; offset: bigint }): AsyncGenerator<ContentPiece> {
     const { key, call } = await this.#find(request.toolCallId);
-    const info = call.contents.find(({ contentId }) => contentId === request.contentId);
+    if (!contentId.test(request.contentId)) throw invalid("content_id", "must be the name of a body, such as `result`");
+    const info = call.contents.find((info) => info.contentId === request.contentId);
     if (!info)
       throw new HeddleError(
         "content_not_found",
@@ -71,8 +73,8 @@ export class ToolCalls {
     await existingThread(this.#log, key);
     const limit = clampPageSize(request.pageSize);
     const found = await this.#log.listCalls(key, { after: request.after, limit: limit + 1 });
-    const calls = found.slice(0, limit).map(shownCall);
-    return { calls, nextAfter: found.length > limit ? (calls.at(-1)?.createdSequence ?? 0n) : 0n };
+    const calls = withinBytes(found.slice(0, limit)).map(shownCall);
+    return { calls, nextAfter: found.length > calls.length ? (calls.at(-1)?.createdSequence ?? 0n) : 0n };
   }
 
   async #find(toolCallId: string): Promise<{ key: ThreadKey; call: ToolCall }> {
@@ -105,6 +107,16 @@ export class ToolCalls {
       throw new HeddleError("content_not_found", `Body ${info.contentId} of tool call ${callId} was deleted`);
     return data;
   }
+}
+
+/** As many documents as fit into a message that every client takes, and at least one. */
+function withinBytes(documents: readonly Uint8Array[]): readonly Uint8Array[] {
+  let bytes = 0;
+  const end = documents.findIndex((document, index) => {
+    bytes += document.length;
+    return index > 0 && bytes > limits.pageBytes;
+  });
+  return end < 0 ? documents : documents.slice(0, end);
 }
 
 /** The call as the API shows it: only bodies whose completing event is recorded. */

@@ -19,6 +19,9 @@ export interface ThreadKey {
   readonly threadId: ThreadId;
 }
 
+/** The key as a key of maps. */
+export const nameOf = ({ tenant, threadId }: ThreadKey): string => `${tenant}/${threadId}`;
+
 /** Consecutive frames, exactly as they go over the wire: 5-byte envelope and message, one after the other. */
 export interface Span {
   readonly first: bigint;

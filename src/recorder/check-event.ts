@@ -1,14 +1,19 @@
 // What an event must be like whatever has happened before: ids that are UUIDs, enums that are set, texts within bounds.
 // Whether it may come now is the transition table's business (thread/state.ts).
+import type { Duration, Timestamp } from "@bufbuild/protobuf/wkt";
 import { isStored, type StoredPayload, type ThreadEvent } from "../thread/event.js";
 import { isUuid } from "../thread/ids.js";
 import { limits } from "../thread/limits.js";
 import { ApprovalDecision, Role, RunOutcome, SuspendReason, TextPurpose, ToolCallOutcome } from "../thread/schema.js";
+import { cleanSummary } from "../thread/summary.js";
+import { isSpan, isTimestamp } from "../thread/time.js";
+import { requestFault } from "./request-echo.js";
 
 /** What is wrong with the event, in words that say what would be right; undefined when nothing is. */
 export function eventFault(event: ThreadEvent, threadId: string): string | undefined {
   if (event.sequence !== 0n) return "sequence is set by the server: leave it 0";
   if (event.threadId !== "" && event.threadId !== threadId) return `thread_id must be empty or ${threadId}`;
+  if (event.time && !isTimestamp(event.time)) return "time must be in the years 1 to 9999";
   if (!isUuid(event.runId)) return "run_id must be a UUID in lower case with hyphens";
   if (event.payload.case === undefined) return "payload must be set to a case that this server knows";
   if (!isStored(event.payload)) return "control frames cannot be recorded";
@@ -40,14 +45,26 @@ const hash = (bytes: Uint8Array, field: string): Rule =>
 const amount = (value: number | undefined, field: string): Rule =>
   value !== undefined && !(Number.isFinite(value) && value >= 0) && `${field} must be a finite number, not negative`;
 
+const time = (value: Timestamp | undefined, field: string): Rule =>
+  value !== undefined && !isTimestamp(value) && `${field} must be in the years 1 to 9999`;
+const span = (value: Duration | undefined, field: string): Rule =>
+  value !== undefined && !isSpan(value) && `${field} must be a span of time that is not negative`;
+const name = (value: string, field: string): Rule =>
+  cleanSummary(value) === "" && `${field} must have visible characters`;
+
 function rules(payload: StoredPayload): Rule[] {
   switch (payload.case) {
     case "runStarted":
-      return [units(payload.value.model, 200, "model"), units(payload.value.requestId, 200, "request_id")];
+      return [
+        units(payload.value.model, 200, "model"),
+        units(payload.value.requestId, 200, "request_id"),
+        requestFault(payload.value.request),
+      ];
     case "runSuspended":
       return [
         chosen(payload.value.reason, SuspendReason, "reason"),
         atMost(payload.value.openToolCallIds.length, limits.openCallIds, "open_tool_call_ids"),
+        ...payload.value.openToolCallIds.map((callId) => id(callId, "open_tool_call_ids")),
       ];
     case "runResumed":
       return [];
@@ -82,14 +99,14 @@ function rules(payload: StoredPayload): Rule[] {
       const { toolCallId, toolName, source, parentToolCallId, childThreadId } = payload.value;
       return [
         id(toolCallId, "tool_call_id"),
-        toolName.trim() === "" && "tool_name must be set",
+        name(toolName, "tool_name"),
         units(toolName, 200, "tool_name"),
         optionalId(parentToolCallId, "parent_tool_call_id"),
         optionalId(childThreadId, "child_thread_id"),
         ...(source?.source.case === "mcp"
           ? [
-              source.source.value.serverLabel === "" && "source.mcp.server_label must be set",
-              source.source.value.toolName === "" && "source.mcp.tool_name must be set",
+              name(source.source.value.serverLabel, "source.mcp.server_label"),
+              name(source.source.value.toolName, "source.mcp.tool_name"),
             ]
           : []),
       ];
@@ -108,18 +125,28 @@ function rules(payload: StoredPayload): Rule[] {
     case "toolCallInputCompleted":
       return [id(payload.value.toolCallId, "tool_call_id"), hash(payload.value.inputSha256, "input_sha256")];
     case "toolCallApprovalRequested":
-      return [id(payload.value.toolCallId, "tool_call_id"), hash(payload.value.approvalSha256, "approval_sha256")];
+      return [
+        id(payload.value.toolCallId, "tool_call_id"),
+        hash(payload.value.approvalSha256, "approval_sha256"),
+        time(payload.value.expireTime, "expire_time"),
+      ];
     case "toolCallApprovalResolved":
       return [
         id(payload.value.toolCallId, "tool_call_id"),
         chosen(payload.value.decision, ApprovalDecision, "decision"),
       ];
     case "toolCallStarted":
-    case "toolCallClaimed":
       return [id(payload.value.toolCallId, "tool_call_id")];
+    case "toolCallClaimed":
+      return [id(payload.value.toolCallId, "tool_call_id"), time(payload.value.leaseExpireTime, "lease_expire_time")];
     case "toolCallProgress": {
-      const { toolCallId, completed, total } = payload.value;
-      return [id(toolCallId, "tool_call_id"), amount(completed, "completed"), amount(total, "total")];
+      const { toolCallId, completed, total, elapsed } = payload.value;
+      return [
+        id(toolCallId, "tool_call_id"),
+        amount(completed, "completed"),
+        amount(total, "total"),
+        span(elapsed, "elapsed"),
+      ];
     }
     case "toolCallOutputDelta": {
       const { toolCallId, offset, text } = payload.value;

@@ -3,10 +3,19 @@
 import { newEvent, type StoredPayload, type ThreadEvent } from "../thread/event.js";
 import { limits } from "../thread/limits.js";
 import { type OpenCall, totalOutput } from "../thread/open-call.js";
-import { Executor, OutputStream, PlanEntryStatus, ToolCallOutcome, ToolKind } from "../thread/schema.js";
+import {
+  Executor,
+  OutputStream,
+  PlanEntryStatus,
+  RunOutcome,
+  ToolCallOutcome,
+  ToolKind,
+  type ToolSource,
+} from "../thread/schema.js";
 import { cleanSummary, outcomeWords } from "../thread/summary.js";
 import { durationBetween, now } from "../thread/time.js";
 import type { Redactions } from "./redactions.js";
+import { redactedRequest } from "./request-echo.js";
 
 export interface Surroundings {
   readonly threadId: string;
@@ -15,8 +24,8 @@ export interface Surroundings {
   readonly producer: string;
   /** The call the event is about, as it stands before it. */
   readonly call: OpenCall | undefined;
-  /** The input body, where one is stored with or before the event. */
-  readonly input: { readonly bytes: number; readonly sha256: Uint8Array } | undefined;
+  /** The input body, where one is stored with or before the event. Asked only when the input is complete. */
+  readonly input: () => { readonly bytes: number; readonly sha256: Uint8Array } | undefined;
   readonly resultBytes: number;
   /** The label of an open discovery. */
   readonly serverLabel: string | undefined;
@@ -43,13 +52,22 @@ function completed(payload: StoredPayload, event: ThreadEvent, around: Surroundi
     cleanSummary(redactions.whole(text), units, (cleaned) => redactions.whole(cleaned));
   const line = (text: string): string => cut(text, limits.summaryUnits);
   switch (payload.case) {
-    case "runStarted":
-      return {
-        case: payload.case,
-        value: { ...payload.value, model: line(payload.value.model), producer: around.producer },
+    case "runStarted": {
+      const { model, requestId, request } = payload.value;
+      const value = { ...payload.value, model: line(model), requestId: line(requestId), producer: around.producer };
+      if (request) value.request = redactedRequest(request, (text) => redactions.whole(text));
+      return { case: payload.case, value };
+    }
+    case "runCompleted": {
+      const { outcome, errorMessage, finishReason } = payload.value;
+      const broke = outcome === RunOutcome.FAILED || outcome === RunOutcome.INTERRUPTED;
+      const value = {
+        ...payload.value,
+        finishReason: line(finishReason),
+        errorMessage: broke ? line(errorMessage) : "",
       };
-    case "runCompleted":
-      return { case: payload.case, value: { ...payload.value, errorMessage: line(payload.value.errorMessage) } };
+      return { case: payload.case, value };
+    }
     case "runSuspended":
     case "runResumed":
     case "messageCreated":
@@ -80,15 +98,17 @@ function completed(payload: StoredPayload, event: ThreadEvent, around: Surroundi
       return { case: payload.case, value: { ...payload.value, entries } };
     }
     case "toolCallCreated": {
-      const { toolName, title, kind } = payload.value;
+      const { toolName, title, kind, source } = payload.value;
       const value = { ...payload.value, toolName: line(toolName), title: line(title) || line(toolName) };
+      if (source) value.source = cleanSource(source, line);
       return { case: payload.case, value: { ...value, kind: ToolKind[kind] && kind ? kind : ToolKind.OTHER } };
     }
     case "toolCallInputCompleted": {
       const value = { ...payload.value, summary: line(payload.value.summary) || (call?.call.title ?? "") };
-      if (around.input) {
-        value.inputBytes = BigInt(around.input.bytes);
-        value.inputSha256 = around.input.sha256 as Uint8Array<ArrayBuffer>;
+      const input = around.input();
+      if (input) {
+        value.inputBytes = BigInt(input.bytes);
+        value.inputSha256 = input.sha256 as Uint8Array<ArrayBuffer>;
       }
       return { case: payload.case, value };
     }
@@ -160,15 +180,27 @@ function completed(payload: StoredPayload, event: ThreadEvent, around: Surroundi
     }
     case "toolDiscoveryStarted":
       return { case: payload.case, value: { ...payload.value, serverLabel: line(payload.value.serverLabel) } };
-    case "toolDiscoveryComplete":
-      return {
-        case: payload.case,
-        value: {
-          ...payload.value,
-          serverLabel: around.serverLabel ?? "",
-          errorMessage: line(payload.value.errorMessage),
-        },
-      };
+    case "toolDiscoveryComplete": {
+      const { success, toolCount, errorMessage } = payload.value;
+      const ending = success ? { toolCount, errorMessage: "" } : { toolCount: 0, errorMessage: line(errorMessage) };
+      return { case: payload.case, value: { ...payload.value, ...ending, serverLabel: around.serverLabel ?? "" } };
+    }
+  }
+}
+
+function cleanSource(source: ToolSource, line: (text: string) => string): ToolSource {
+  switch (source.source.case) {
+    case "mcp": {
+      const { value } = source.source;
+      const cleaned = { ...value, serverLabel: line(value.serverLabel), toolName: line(value.toolName) };
+      return { ...source, source: { case: "mcp", value: cleaned } };
+    }
+    case "client": {
+      const { value } = source.source;
+      return { ...source, source: { case: "client", value: { ...value, name: line(value.name) } } };
+    }
+    default:
+      return source;
   }
 }
 

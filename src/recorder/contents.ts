@@ -4,7 +4,7 @@ import { create } from "@bufbuild/protobuf";
 import type { BodyWrite } from "../log/event-log.js";
 import { HeddleError } from "../thread/errors.js";
 import { ForkedMap } from "../thread/forked-map.js";
-import { isUuid, type ToolCallId } from "../thread/ids.js";
+import type { ToolCallId } from "../thread/ids.js";
 import { limits } from "../thread/limits.js";
 import type { OpenCall, OpenContent } from "../thread/open-call.js";
 import { type ContentChunk, ContentInfoSchema, ContentRole } from "../thread/schema.js";
@@ -52,14 +52,19 @@ export function addContent(
   index: number,
   around: Around,
 ): { open: OpenCall; body: BodyWrite | undefined } {
+  const refuse = ({ field, rule }: { field: string; rule: string }): HeddleError => {
+    const path = `contents[${index}].${field}`;
+    return new HeddleError("invalid_field", `${path} ${rule}`, { detail: { field: path, rule } });
+  };
   const open = around.state.calls.get(chunk.toolCallId);
-  const known = open?.contents.find(({ info }) => info.contentId === chunk.contentId);
+  if (!open)
+    throw refuse({
+      field: "tool_call_id",
+      rule: "must be an open call of this thread, created before or in this batch",
+    });
+  const known = open.contents.find(({ info }) => info.contentId === chunk.contentId);
   const fault = chunkFault(chunk, open, known);
-  if (!open || fault) {
-    const field = `contents[${index}].${fault?.field ?? "tool_call_id"}`;
-    const rule = fault?.rule ?? "must be an open call of this thread";
-    throw new HeddleError("invalid_field", `${field} ${rule}`, { detail: { field, rule } });
-  }
+  if (fault) throw refuse(fault);
   const bytes = storedBytes(chunk, known, around);
   const before = known?.info.sizeBytes ?? 0n;
   const content: OpenContent = {
@@ -79,17 +84,15 @@ export function addContent(
   return { open: { ...open, contents }, body: bytes.length > 0 || !known ? body : undefined };
 }
 
-const contentId = /^[a-z0-9][a-z0-9._-]{0,63}$/;
+/** The shape of a body's name. */
+export const contentId = /^[a-z0-9][a-z0-9._-]{0,63}$/;
 const mediaType = /^[\x20-\x7e]{0,200}$/;
 
 function chunkFault(
   chunk: ContentChunk,
-  open: OpenCall | undefined,
+  open: OpenCall,
   known: OpenContent | undefined,
 ): { field: string; rule: string } | undefined {
-  if (!isUuid(chunk.toolCallId)) return { field: "tool_call_id", rule: "must be a UUID in lower case with hyphens" };
-  if (!open)
-    return { field: "tool_call_id", rule: "must be an open call of this thread, created before or in this batch" };
   if (!contentId.test(chunk.contentId))
     return {
       field: "content_id",
@@ -126,8 +129,9 @@ function storedBytes(chunk: ContentChunk, known: OpenContent | undefined, { reda
     return chunk.data;
   }
   if (!textual.test(known?.info.mediaType ?? chunk.mediaType)) return chunk.data;
-  // Read as one character a byte: what is secret is ASCII, and a character cut in two by a chunk's end stays whole.
+  // Read as one character a byte, so that a character that a chunk's end cuts in two stays whole; the redactor knows secrets
+  // in this form too.
   const text = Buffer.from(chunk.data.buffer, chunk.data.byteOffset, chunk.data.length).toString("latin1");
-  const redacted = redactions.inStream(`${chunk.toolCallId} body ${chunk.contentId}`, text);
+  const redacted = redactions.inStream(chunk.toolCallId, `body ${chunk.contentId}`, text);
   return redacted === text ? chunk.data : Buffer.from(redacted, "latin1");
 }

@@ -1,6 +1,5 @@
-// When each recording's lease ends. In memory only: a renewal is not worth a write, and after a restart every lease
-// starts a full term.
-import type { ThreadKey } from "../log/event-log.js";
+// When each hold on a thread ends. In memory only: a renewal is not worth a write, and after a restart every lease starts a
+// full term.
 
 /** Time, as the clocks see it; tests bring their own. */
 export interface LeaseClock {
@@ -18,72 +17,91 @@ const systemClock: LeaseClock = {
 };
 
 interface Running {
-  readonly key: ThreadKey;
   readonly leaseMs: number;
+  /** Records the end. Tried again until it resolves: T1 must hold in the end. */
+  readonly expire: () => Promise<void>;
   endsAt: number;
+  /** Batches that were heard and are not answered: whoever sent them is alive, however slow the disk is. */
+  underWay: number;
   cancel: () => void;
 }
 
 /** How long to wait before an expiry that could not be recorded is tried again. */
 const retryMs = 1_000;
 
+/** A hold has an id that nobody guesses or shares: of the recording and its epoch, or of a run. */
 export class LeaseClocks {
   readonly #clock: LeaseClock;
-  readonly #expire: (key: ThreadKey, recordingId: string) => Promise<void>;
   readonly #running = new Map<string, Running>();
 
-  constructor(options: { clock?: LeaseClock; expire: (key: ThreadKey, recordingId: string) => Promise<void> }) {
-    this.#clock = options.clock ?? systemClock;
-    this.#expire = options.expire;
+  constructor(clock: LeaseClock = systemClock) {
+    this.#clock = clock;
   }
 
   get size(): number {
     return this.#running.size;
   }
 
-  start(key: ThreadKey, recordingId: string, leaseMs: number): void {
-    const running: Running = { key, leaseMs, endsAt: this.#clock.now() + leaseMs, cancel: () => {} };
-    this.#running.set(recordingId, running);
-    this.#arm(recordingId, running, leaseMs);
+  /** Starts the clock of a hold. One that runs already is left alone. */
+  start(id: string, leaseMs: number, expire: () => Promise<void>): void {
+    if (this.#running.has(id)) return;
+    const running: Running = { leaseMs, expire, endsAt: this.#clock.now() + leaseMs, underWay: 0, cancel: () => {} };
+    this.#running.set(id, running);
+    this.#arm(id, running, leaseMs);
   }
 
-  /** Only moves the end: the timer looks again when it fires, so that a busy producer costs no timers. */
-  renew(recordingId: string): void {
-    const running = this.#running.get(recordingId);
-    if (running) running.endsAt = this.#clock.now() + running.leaseMs;
+  /**
+   * Keeps the hold for as long as the work takes, and renews it at both ends. Only moves the end: the timer looks again when
+   * it fires, so that a busy producer costs no timers.
+   */
+  async during<Result>(id: string, work: () => Promise<Result>): Promise<Result> {
+    this.#change(id, 1);
+    try {
+      return await work();
+    } finally {
+      this.#change(id, -1);
+    }
   }
 
-  isOver(recordingId: string): boolean {
-    const running = this.#running.get(recordingId);
-    return running === undefined || running.endsAt <= this.#clock.now();
+  isOver(id: string): boolean {
+    const running = this.#running.get(id);
+    return running === undefined || (running.underWay === 0 && running.endsAt <= this.#clock.now());
   }
 
-  stop(recordingId: string): void {
-    this.#running.get(recordingId)?.cancel();
-    this.#running.delete(recordingId);
+  stop(id: string): void {
+    this.#running.get(id)?.cancel();
+    this.#running.delete(id);
   }
 
   dispose(): void {
-    for (const { cancel } of this.#running.values()) cancel();
-    this.#running.clear();
+    for (const id of [...this.#running.keys()]) this.stop(id);
   }
 
-  #arm(recordingId: string, running: Running, ms: number): void {
-    running.cancel = this.#clock.after(ms, () => void this.#look(recordingId, running));
+  #change(id: string, underWay: 1 | -1): void {
+    const running = this.#running.get(id);
+    if (!running) return;
+    running.underWay += underWay;
+    running.endsAt = this.#clock.now() + running.leaseMs;
   }
 
-  async #look(recordingId: string, running: Running): Promise<void> {
-    const left = running.endsAt - this.#clock.now();
-    if (left > 0) return this.#arm(recordingId, running, left);
+  #arm(id: string, running: Running, ms: number): void {
+    running.cancel = this.#clock.after(ms, () => void this.#look(id, running));
+  }
+
+  async #look(id: string, running: Running): Promise<void> {
+    if (!this.isOver(id)) return this.#armAgain(id, running);
     try {
-      await this.#expire(running.key, recordingId);
-      if (this.#running.get(recordingId) !== running) return;
-      if (running.endsAt > this.#clock.now())
-        return this.#arm(recordingId, running, running.endsAt - this.#clock.now());
-      this.#running.delete(recordingId);
+      await running.expire();
+      if (this.#running.get(id) !== running) return;
+      if (this.isOver(id)) this.#running.delete(id);
+      else this.#armAgain(id, running); // Heard from while the expiry waited for its turn.
     } catch {
-      // Its error has been reported. T1 must hold in the end, so try until it is recorded.
-      if (this.#running.get(recordingId) === running) this.#arm(recordingId, running, retryMs);
+      // Its error has been reported.
+      if (this.#running.get(id) === running) this.#arm(id, running, retryMs);
     }
+  }
+
+  #armAgain(id: string, running: Running): void {
+    this.#arm(id, running, Math.max(running.endsAt - this.#clock.now(), running.underWay > 0 ? retryMs : 0));
   }
 }

@@ -1,13 +1,21 @@
 // A thread as the log has it: its document, and, where a run is open, the fold of its events since the run began.
 import { create, fromBinary } from "@bufbuild/protobuf";
 import type { EventLog, StoredThread, ThreadKey } from "../log/event-log.js";
-import { HeddleError } from "../thread/errors.js";
+import { HeddleError, isError } from "../thread/errors.js";
 import { decodeFrames } from "../thread/frame.js";
 import type { ToolCallId } from "../thread/ids.js";
-import type { OpenCall } from "../thread/open-call.js";
+import { limits } from "../thread/limits.js";
+import type { OpenCall, OpenContent } from "../thread/open-call.js";
 import type { Redactor } from "../thread/redact.js";
-import { ContentInfoSchema, ThreadDocumentSchema, ToolCallDocumentSchema } from "../thread/schema.js";
+import {
+  ContentInfoSchema,
+  type StoredContent,
+  type ThreadDocument,
+  ThreadDocumentSchema,
+  ToolCallDocumentSchema,
+} from "../thread/schema.js";
 import { ThreadState } from "../thread/state.js";
+import { stateFromWire } from "../thread/tool-call.js";
 import { Inputs } from "./contents.js";
 import { Redactions } from "./redactions.js";
 import type { ThreadView } from "./thread-draft.js";
@@ -25,14 +33,56 @@ export async function existingThread(log: EventLog, key: ThreadKey): Promise<Sto
 export async function loadThread(log: EventLog, key: ThreadKey, redactor: Redactor): Promise<ThreadView> {
   const stored = await existingThread(log, key);
   const document = fromBinary(ThreadDocumentSchema, stored.document);
-  const state = new ThreadState();
-  if (document.runStartedSequence > 0n) {
-    await foldSince(log, key, { state, after: document.runStartedSequence - 1n, head: stored.head });
-    for (const open of state.calls.values()) state.calls.set(open.call.id, await withContents(log, key, open));
-  }
+  const state =
+    document.runStartedSequence > 0n ? await openState(log, key, { document, head: stored.head }) : new ThreadState();
   const inputs = new Inputs();
   for (const open of state.calls.values()) await rehashInput(log, key, { open, inputs });
   return { threadId: key.threadId, head: stored.head, document, state, redactions: new Redactions(redactor), inputs };
+}
+
+interface OpenThread {
+  readonly document: ThreadDocument;
+  readonly head: bigint;
+}
+
+/**
+ * What is open in the thread's run. Where its events cannot be read any more, its documents still know the run and its calls:
+ * enough to complete them (T1), and to free the thread.
+ */
+async function openState(log: EventLog, key: ThreadKey, { document, head }: OpenThread): Promise<ThreadState> {
+  try {
+    const state = new ThreadState();
+    await foldSince(log, key, { state, after: document.runStartedSequence - 1n, head });
+    for (const open of [...state.calls.values()]) state.calls.set(open.call.id, await withContents(log, key, open));
+    return state;
+  } catch (error) {
+    if (isError(error, "storage_failed") || isError(error, "thread_deleted")) throw error;
+    return stateFromDocuments(log, key, document);
+  }
+}
+
+async function stateFromDocuments(log: EventLog, key: ThreadKey, document: ThreadDocument): Promise<ThreadState> {
+  const state = new ThreadState();
+  state.run = { runId: document.runId, startedSequence: document.runStartedSequence, suspended: false };
+  for (let after = document.runStartedSequence; ; ) {
+    const page = await log.listCalls(key, { after, limit: limits.pageSize.max });
+    for (const bytes of page) {
+      const { toolCall, contents } = fromBinary(ToolCallDocumentSchema, bytes);
+      if (!toolCall) continue;
+      after = toolCall.createdSequence;
+      const callState = stateFromWire(toolCall.state);
+      if (callState !== "over") {
+        state.calls.set(toolCall.id, {
+          state: callState,
+          call: toolCall,
+          contents: openContents(contents),
+          outputBytes: {},
+          inputDeltaBytes: 0,
+        });
+      }
+    }
+    if (page.length < limits.pageSize.max) return state;
+  }
 }
 
 async function foldSince(
@@ -53,15 +103,14 @@ async function foldSince(
 async function withContents(log: EventLog, key: ThreadKey, open: OpenCall): Promise<OpenCall> {
   const found = await log.readCall(key.tenant, open.call.id as ToolCallId);
   if (!found) return open;
-  const { contents } = fromBinary(ToolCallDocumentSchema, found.document);
-  return {
-    ...open,
-    contents: contents.map(({ info, receivedBytes }) => ({
-      info: info ?? create(ContentInfoSchema),
-      receivedBytes: Number(receivedBytes),
-    })),
-  };
+  return { ...open, contents: openContents(fromBinary(ToolCallDocumentSchema, found.document).contents) };
 }
+
+const openContents = (contents: readonly StoredContent[]): OpenContent[] =>
+  contents.map(({ info, receivedBytes }) => ({
+    info: info ?? create(ContentInfoSchema),
+    receivedBytes: Number(receivedBytes),
+  }));
 
 async function rehashInput(
   log: EventLog,

@@ -1,10 +1,10 @@
 // The only writer of history. It keeps one ThreadWriter for each thread that is being written, and forgets it when the
 // thread is idle: what matters is in the log.
-import type { EventLog, ThreadKey } from "../log/event-log.js";
+import { type EventLog, nameOf, type ThreadKey } from "../log/event-log.js";
 import type { Redactor } from "../thread/redact.js";
 import { loadThread } from "./load-thread.js";
 import type { ThreadView } from "./thread-draft.js";
-import { ThreadWriter, type Write } from "./thread-writer.js";
+import { ThreadWriter, type Write, type WriteOptions } from "./thread-writer.js";
 
 export class Recorder {
   readonly log: EventLog;
@@ -18,26 +18,34 @@ export class Recorder {
 
   /**
    * Adds to the thread what the write puts on its draft. Resolves when it is flushed. Writes of one thread keep the order
-   * they were called in; `prepare` runs before the write, in its turn.
+   * they were called in.
    */
-  async write<Result>(key: ThreadKey, write: Write<Result>, prepare?: () => Promise<void>): Promise<Result> {
-    for (;;) {
-      const loading = this.#writer(key);
-      const writer = await loading;
-      // It may have been forgotten while we waited for it; two writers of one thread would only fence each other off.
-      if (this.#writers.get(nameOf(key)) === loading) return writer.write(write, prepare);
-    }
+  async write<Result>(key: ThreadKey, write: Write<Result>, options?: WriteOptions): Promise<Result> {
+    return this.#withWriter(key, (writer) => writer.write(write, options));
   }
 
-  /** The thread as it is stored, with what is open in it. */
+  /** Removes the thread behind what is being written. The tombstone is made from the thread as it is then; throws to refuse. */
+  async remove(key: ThreadKey, tombstone: (view: ThreadView) => Uint8Array): Promise<void> {
+    await this.#withWriter(key, (writer) => writer.remove(tombstone));
+  }
+
+  /** A thread that is being written, with what is open in it. It is kept until nobody writes it any more. */
   async view(key: ThreadKey): Promise<ThreadView> {
-    const writing = this.#writers.get(nameOf(key));
-    return writing ? (await writing).view : loadThread(this.log, key, this.#redactor);
+    return (await this.#writer(key)).view;
   }
 
   /** Threads that are being written now. */
   get writing(): number {
     return this.#writers.size;
+  }
+
+  async #withWriter<Result>(key: ThreadKey, use: (writer: ThreadWriter) => Promise<Result>): Promise<Result> {
+    for (;;) {
+      const loading = this.#writer(key);
+      const writer = await loading;
+      // It may have been forgotten while we waited for it; two writers of one thread would only fence each other off.
+      if (this.#writers.get(nameOf(key)) === loading) return use(writer);
+    }
   }
 
   #writer(key: ThreadKey): Promise<ThreadWriter> {
@@ -63,5 +71,3 @@ export class Recorder {
     return writer;
   }
 }
-
-const nameOf = (key: ThreadKey): string => `${key.tenant}/${key.threadId}`;

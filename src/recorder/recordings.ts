@@ -1,12 +1,19 @@
 // Recordings: the hold that a producer outside has on a thread. A lease that must be renewed, an epoch that fences off
 // whoever lost it, and batches that are stored once however often they are sent.
-import { create } from "@bufbuild/protobuf";
-import type { ThreadKey } from "../log/event-log.js";
+import { create, fromBinary } from "@bufbuild/protobuf";
+import { nameOf, type ThreadKey } from "../log/event-log.js";
 import { HeddleError } from "../thread/errors.js";
 import { caseName, subjectId, type ThreadEvent } from "../thread/event.js";
-import { newId, type RecordingId, type ToolCallId } from "../thread/ids.js";
-import { type ContentChunk, type LeaseDocument, LeaseDocumentSchema, type ThreadDocument } from "../thread/schema.js";
+import { isUuid, newId, type RecordingId, type ToolCallId } from "../thread/ids.js";
+import {
+  type ContentChunk,
+  type LeaseDocument,
+  LeaseDocumentSchema,
+  type ThreadDocument,
+  ThreadDocumentSchema,
+} from "../thread/schema.js";
 import { durationFromMs, durationMs } from "../thread/time.js";
+import { CallIds } from "./call-ids.js";
 import { interruptRun } from "./interrupt.js";
 import { type LeaseClock, LeaseClocks } from "./lease-clocks.js";
 import type { Recorder } from "./recorder.js";
@@ -39,73 +46,74 @@ export interface Assigned {
 export class Recordings {
   readonly #recorder: Recorder;
   readonly #clocks: LeaseClocks;
+  readonly #callIds: CallIds;
+  readonly #onError: (error: unknown, key: ThreadKey) => void;
 
   constructor(recorder: Recorder, options: { clock?: LeaseClock; onError: (error: unknown, key: ThreadKey) => void }) {
     this.#recorder = recorder;
-    this.#clocks = new LeaseClocks({
-      ...(options.clock && { clock: options.clock }),
-      expire: (key, recordingId) =>
-        this.#expire(key, recordingId).catch((error: unknown) => {
-          options.onError(error, key);
-          throw error;
-        }),
-    });
+    this.#clocks = new LeaseClocks(options.clock);
+    this.#callIds = new CallIds(recorder.log);
+    this.#onError = options.onError;
   }
 
   async open(key: ThreadKey, request: { producer: string; leaseMs: number; takeOver: boolean }): Promise<Opened> {
     const recordingId = newId<RecordingId>();
+    let replaced: LeaseDocument | undefined;
     const opened = await this.#recorder.write(key, (draft) => {
-      if (request.takeOver)
-        endRecording(draft, { reason: "another producer took the thread over", kind: "taken_over" });
-      refuseIfBusy(draft.document, draft.state.run?.runId);
+      replaced = request.takeOver ? draft.document.lease : undefined;
+      if (replaced) endRecording(draft, { reason: "another producer took the thread over", kind: "taken_over" });
+      refuseIfBusy(draft.document);
       const epoch = draft.document.epoch + 1n;
-      const lease = create(LeaseDocumentSchema, {
-        recordingId,
-        epoch,
-        producer: request.producer,
-        duration: durationFromMs(request.leaseMs),
-      });
+      const { producer, leaseMs } = request;
+      const duration = durationFromMs(leaseMs);
+      const lease = create(LeaseDocumentSchema, { recordingId, epoch, producer, duration });
       draft.changeDocument({ epoch, lease });
-      return { recordingId, epoch, headSequence: draft.head, leaseMs: request.leaseMs };
+      return { recordingId, epoch, headSequence: draft.head, leaseMs };
     });
-    this.#clocks.start(key, recordingId, request.leaseMs);
+    if (replaced) this.#clocks.stop(clockId(key, replaced));
+    this.#startClock(key, opened, request.leaseMs);
     return opened;
   }
 
-  async record(key: ThreadKey, batch: Batch): Promise<Assigned> {
-    // Heard from, whatever comes of the batch: an expiry that is already waiting its turn must see it.
-    this.#clocks.renew(batch.recordingId);
-    let reused: number | undefined;
-    const assigned = await this.#recorder.write(
-      key,
-      (draft) => recordBatch(draft, batch, reused),
-      async () => {
-        reused = await this.#firstReusedCall(key, batch.events);
-      },
-    );
-    this.#clocks.renew(batch.recordingId);
-    return assigned;
+  /** The batch is heard, whatever comes of it: while it waits its turn, its producer is not silent. */
+  record(key: ThreadKey, batch: Batch): Promise<Assigned> {
+    return this.#clocks.during(clockId(key, batch), async () => {
+      const created = createdIds(batch.events);
+      let reused: string | undefined;
+      try {
+        const { assigned, lease } = await this.#recorder.write(key, (draft) => recordBatch(draft, batch, reused), {
+          prepare: async () => {
+            reused = await this.#callIds.reserve(key, created);
+          },
+        });
+        // A lease that recovery could not read, or whose opening only seemed to fail, has no clock yet.
+        if (lease) this.#startClock(key, lease, leaseMs(lease));
+        return assigned;
+      } finally {
+        this.#callIds.release(key, created);
+      }
+    });
   }
 
   async close(key: ThreadKey, hold: Hold): Promise<bigint> {
     const head = await this.#recorder.write(key, (draft) => {
-      if (draft.document.closedRecordingId === hold.recordingId) return draft.head;
-      requireHold(draft.document, hold);
-      endRecording(draft, { reason: "the producer closed the recording", kind: "recording_closed" });
+      if (!isHeldBy(draft.document.lastLease, hold) || isHeldBy(draft.document.lease, hold)) {
+        requireHold(draft.document, hold);
+        endRecording(draft, { reason: "the producer closed the recording", kind: "recording_closed" });
+      }
       return draft.head;
     });
-    this.#clocks.stop(hold.recordingId);
+    this.#clocks.stop(clockId(key, hold));
     return head;
   }
 
-  /** After a restart: leases get a full term; runs that were Heddle's own ended with the process. */
+  /** After a restart: leases get a full term; runs that were Heddle's own ended with the process. Tried until it works. */
   async recover(key: ThreadKey): Promise<void> {
-    const { lease, runStartedSequence } = (await this.#recorder.view(key)).document;
-    if (lease) this.#clocks.start(key, lease.recordingId, leaseMs(lease));
-    else if (runStartedSequence > 0n) {
-      await this.#recorder.write(key, (draft) =>
-        interruptRun(draft, { reason: "the server stopped", kind: "server_stopped" }),
-      );
+    try {
+      await this.#recoverNow(key);
+    } catch (error) {
+      this.#onError(error, key);
+      this.#clocks.start(`recover ${nameOf(key)}`, 1, () => this.#told(key, () => this.#recoverNow(key)));
     }
   }
 
@@ -119,91 +127,131 @@ export class Recordings {
     this.#clocks.dispose();
   }
 
-  #expire(key: ThreadKey, recordingId: string): Promise<void> {
+  /** From the document alone: a thread whose events cannot be read must not keep its hold for ever. */
+  async #recoverNow(key: ThreadKey): Promise<void> {
+    const stored = await this.#recorder.log.readThread(key);
+    if (!stored || stored.removed) return;
+    const { lease, runStartedSequence } = fromBinary(ThreadDocumentSchema, stored.document);
+    if (lease) this.#startClock(key, lease, leaseMs(lease));
+    else if (runStartedSequence > 0n) {
+      const why = { reason: "the server stopped", kind: "server_stopped" };
+      await this.#recorder.write(key, (draft) => interruptRun(draft, why));
+    }
+  }
+
+  #startClock(key: ThreadKey, hold: Hold, leaseMs: number): void {
+    this.#clocks.start(clockId(key, hold), leaseMs, () => this.#told(key, () => this.#expire(key, hold)));
+  }
+
+  #expire(key: ThreadKey, hold: Hold): Promise<void> {
     return this.#recorder.write(key, (draft) => {
       const lease = draft.document.lease;
-      if (lease?.recordingId !== recordingId || !this.#clocks.isOver(recordingId)) return;
-      endRecording(draft, { reason: `${lease.producer} went silent`, kind: "lease_expired" });
+      if (!isHeldBy(lease, hold) || !this.#clocks.isOver(clockId(key, hold))) return;
+      endRecording(draft, { reason: `${lease?.producer} went silent`, kind: "lease_expired" });
     });
   }
 
-  /** A call's id is used once in a tenant, also after the call is over. The place of the first Created that breaks this. */
-  async #firstReusedCall(key: ThreadKey, events: readonly ThreadEvent[]): Promise<number | undefined> {
-    for (const [index, { payload }] of events.entries()) {
-      if (payload.case !== "toolCallCreated") continue;
-      if (await this.#recorder.log.readCall(key.tenant, payload.value.toolCallId as ToolCallId)) return index;
+  /** Failures are reported, and passed on to be tried again. A thread that has gone needs nothing more. */
+  async #told(key: ThreadKey, work: () => Promise<void>): Promise<void> {
+    try {
+      await work();
+    } catch (error) {
+      if (error instanceof HeddleError && (error.code === "thread_deleted" || error.code === "thread_not_found"))
+        return;
+      this.#onError(error, key);
+      throw error;
     }
-    return undefined;
   }
 }
 
-function recordBatch(draft: ThreadDraft, batch: Batch, reused: number | undefined): Assigned {
-  const lease = requireHold(draft.document, batch);
+const clockId = (key: ThreadKey, { recordingId, epoch }: Hold): string => `${nameOf(key)}/${recordingId}/${epoch}`;
+
+/** The calls that a batch makes. Malformed ids are left to the check of each event, which says what is wrong with them. */
+const createdIds = (events: readonly ThreadEvent[]): ToolCallId[] =>
+  events.flatMap(({ payload }) =>
+    payload.case === "toolCallCreated" && isUuid(payload.value.toolCallId)
+      ? [payload.value.toolCallId as ToolCallId]
+      : [],
+  );
+
+interface Recorded {
+  readonly assigned: Assigned;
+  /** The lease under which it is, unless that has ended. */
+  readonly lease: LeaseDocument | undefined;
+}
+
+/** `reused` is a call of the batch whose id is known already. */
+function recordBatch(draft: ThreadDraft, batch: Batch, reused: string | undefined): Recorded {
   const { producerSequence, events, contents } = batch;
-  if (events.length === 0 && contents.length === 0 && producerSequence === 0n)
-    return { firstSequence: 0n, lastSequence: 0n };
-  // Sent again because the answer was lost: answer as the first time.
-  if (producerSequence === lease.producerSequence && producerSequence > 0n) return lease;
-  if (producerSequence !== lease.producerSequence + 1n) {
-    throw new HeddleError(
-      "producer_sequence_gap",
-      `producer_sequence must be ${lease.producerSequence + 1n}, one more than the last stored batch`,
-      {
-        detail: { epoch: lease.epoch, producerSequence: lease.producerSequence },
-      },
-    );
-  }
+  const { lastLease } = draft.document;
+  // Sent again because the answer was lost: answer as the first time, also when the lease was lost since.
+  if (isHeldBy(lastLease, batch) && isRepetition(lastLease, producerSequence))
+    return { assigned: lastLease, lease: undefined };
+  const lease = requireHold(draft.document, batch);
+  if (isRepetition(lease, producerSequence)) return { assigned: lease, lease };
+  if (events.length === 0 && contents.length === 0 && producerSequence === 0n) return { assigned: nothing, lease };
+  if (producerSequence !== lease.producerSequence + 1n) throw sequenceGap(lease);
   if (reused !== undefined) throw reusedCall(events, reused);
   const before = draft.head;
   draft.recordBatch(events, contents);
-  const assigned =
-    events.length > 0
-      ? { firstSequence: before + 1n, lastSequence: draft.head }
-      : { firstSequence: 0n, lastSequence: 0n };
+  const assigned = events.length > 0 ? { firstSequence: before + 1n, lastSequence: draft.head } : nothing;
   draft.changeDocument({ lease: { ...lease, producerSequence, ...assigned } });
-  return assigned;
+  return { assigned, lease };
 }
 
-function reusedCall(events: readonly ThreadEvent[], eventIndex: number): HeddleError {
+const nothing: Assigned = { firstSequence: 0n, lastSequence: 0n };
+
+const isRepetition = (lease: LeaseDocument, producerSequence: bigint): boolean =>
+  producerSequence > 0n && producerSequence === lease.producerSequence;
+
+const isHeldBy = (lease: LeaseDocument | undefined, hold: Hold): lease is LeaseDocument =>
+  lease !== undefined && lease.recordingId === hold.recordingId && lease.epoch === hold.epoch;
+
+const sequenceGap = ({ epoch, producerSequence }: LeaseDocument): HeddleError =>
+  new HeddleError(
+    "producer_sequence_gap",
+    `producer_sequence must be ${producerSequence + 1n}, one more than the last stored batch`,
+    { detail: { epoch, producerSequence } },
+  );
+
+function reusedCall(events: readonly ThreadEvent[], callId: string): HeddleError {
   const rule = "a tool_call_id is never used twice: make a new one";
-  const event = events[eventIndex]!;
-  return new HeddleError("transition_violation", `events[${eventIndex}] (${caseName(event.payload)}): ${rule}`, {
-    detail: { eventIndex, event: caseName(event.payload), subjectId: subjectId(event), state: "known", rule },
+  const eventIndex = events.findIndex(
+    (event) => event.payload.case === "toolCallCreated" && subjectId(event) === callId,
+  );
+  const event = caseName(events[eventIndex]!.payload);
+  return new HeddleError("transition_violation", `events[${eventIndex}] (${event}): ${rule}`, {
+    detail: { eventIndex, event, subjectId: callId, state: "known", rule },
   });
 }
 
-function requireHold(document: ThreadDocument, hold: Hold): LeaseDocument {
-  const lease = document.lease;
-  if (lease?.recordingId === hold.recordingId && lease.epoch === hold.epoch) return lease;
+function requireHold({ lease, lastLease, epoch }: ThreadDocument, hold: Hold): LeaseDocument {
+  if (isHeldBy(lease, hold)) return lease;
+  const producerSequence = isHeldBy(lastLease, hold) ? lastLease.producerSequence : 0n;
   throw new HeddleError(
     "recording_fenced",
     "The recording has lost the thread: its lease ended, or it was closed or taken over. Open a new one",
-    {
-      detail: { epoch: document.epoch, producerSequence: lease?.epoch === hold.epoch ? lease.producerSequence : 0n },
-    },
+    { detail: { epoch, producerSequence } },
   );
 }
 
-export function refuseIfBusy(document: ThreadDocument, runId: string | undefined): void {
-  const lease = document.lease;
+export function refuseIfBusy({ lease, runId }: ThreadDocument): void {
   if (lease) {
     throw new HeddleError("thread_busy", `The thread is held by a recording of ${lease.producer}`, {
       detail: { kind: "recording", holderId: lease.recordingId, producer: lease.producer },
     });
   }
-  if (runId !== undefined) {
+  if (runId !== "") {
     throw new HeddleError("thread_busy", "The thread has an open run", {
       detail: { kind: "run", holderId: runId, producer: "" },
     });
   }
 }
 
-/** Ends the recording that holds the thread, if one does, and completes what it left open (T1). */
+/** Ends the recording that holds the thread, and completes what it left open (T1). */
 function endRecording(draft: ThreadDraft, why: { reason: string; kind: string }): void {
-  const lease = draft.document.lease;
-  if (!lease) return;
   interruptRun(draft, why);
-  draft.endLease(lease.recordingId);
+  draft.endLease();
 }
 
-const leaseMs = (lease: LeaseDocument): number => (lease.duration ? durationMs(lease.duration) : 0);
+const leaseMs = ({ duration }: LeaseDocument): number => (duration ? durationMs(duration) : 0);

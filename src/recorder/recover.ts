@@ -1,20 +1,16 @@
-// What a start has to do about what the last process left open. A thread that cannot be read does not keep the others,
-// or the server, from starting: it is reported, and stays as it is.
-import type { EventLog, ThreadKey } from "../log/event-log.js";
+// What a start has to do about what the last process left open. A thread that cannot be looked after does not keep the
+// others, or the server, from starting: it is reported, and tried again later.
+import type { EventLog } from "../log/event-log.js";
 import type { Recordings } from "./recordings.js";
 
 /** Threads looked at at once: their writes share commits. */
 const atOnce = 64;
 
-export async function recover(
-  log: EventLog,
-  recordings: Recordings,
-  onError: (error: unknown, key: ThreadKey) => void,
-): Promise<{ threads: number }> {
+export async function recover(log: EventLog, recordings: Recordings): Promise<{ threads: number }> {
   const busy = await log.listBusy();
   for (let from = 0; from < busy.length; from += atOnce) {
     const keys = busy.slice(from, from + atOnce);
-    await Promise.all(keys.map((key) => recordings.recover(key).catch((error: unknown) => onError(error, key))));
+    await Promise.all(keys.map((key) => recordings.recover(key)));
   }
   return { threads: busy.length };
 }

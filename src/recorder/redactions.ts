@@ -2,6 +2,7 @@
 // still seen. `whole` is for texts that come in one piece.
 import type { StoredPayload } from "../thread/event.js";
 import { ForkedMap } from "../thread/forked-map.js";
+import { limits } from "../thread/limits.js";
 import type { Redactor, StreamRedactor } from "../thread/redact.js";
 
 type Delta = Extract<
@@ -9,18 +10,21 @@ type Delta = Extract<
   { case: "messageDelta" | "reasoningDelta" | "toolCallInputDelta" | "toolCallTextDelta" | "toolCallOutputDelta" }
 >;
 
+type Lanes = ReadonlyMap<string, StreamRedactor>;
+
 export class Redactions {
   readonly #redactor: Redactor;
-  readonly #streams: ForkedMap<string, StreamRedactor>;
+  /** By subject, so that one that is over is forgotten at once. */
+  readonly #subjects: ForkedMap<string, Lanes>;
 
-  constructor(redactor: Redactor, streams = new ForkedMap<string, StreamRedactor>()) {
+  constructor(redactor: Redactor, subjects = new ForkedMap<string, Lanes>()) {
     this.#redactor = redactor;
-    this.#streams = streams;
+    this.#subjects = subjects;
   }
 
   /** A copy to try something on: what it takes in does not touch the original. */
   fork(): Redactions {
-    return new Redactions(this.#redactor, this.#streams.fork());
+    return new Redactions(this.#redactor, this.#subjects.fork());
   }
 
   whole(text: string): string {
@@ -28,33 +32,51 @@ export class Redactions {
   }
 
   piece(delta: Delta): string {
-    return this.inStream(laneOf(delta), delta.value.text);
+    const { subject, lane } = laneOf(delta);
+    return this.inStream(subject, lane, delta.value.text);
   }
 
-  /** The next piece of a named text. */
-  inStream(lane: string, text: string): string {
-    const stream = (this.#streams.get(lane) ?? this.#redactor.stream()).fork();
-    this.#streams.set(lane, stream);
+  /** The next piece of a named text of a subject. */
+  inStream(subject: string, lane: string, text: string): string {
+    const lanes = this.#subjects.get(subject);
+    const stream = (lanes?.get(lane) ?? this.#redactor.stream()).fork();
+    this.#subjects.set(subject, new Map(lanes).set(lane, stream));
     return stream.push(text);
   }
 
+  /** How many texts of a kind a subject has. */
+  count(subject: string, kind: string): number {
+    return [...(this.#subjects.get(subject)?.keys() ?? [])].filter((lane) => lane.startsWith(kind)).length;
+  }
+
+  has(subject: string, lane: string): boolean {
+    return this.#subjects.get(subject)?.has(lane) ?? false;
+  }
+
   /** Forgets the texts of a subject that is over. */
-  forget(subjectId: string): void {
-    for (const lane of [...this.#streams.keys()]) if (lane.startsWith(subjectId)) this.#streams.delete(lane);
+  forget(subject: string): void {
+    this.#subjects.delete(subject);
   }
 }
 
-function laneOf(delta: Delta): string {
+function laneOf(delta: Delta): { subject: string; lane: string } {
   switch (delta.case) {
     case "messageDelta":
-      return `${delta.value.messageId} text`;
+      return { subject: delta.value.messageId, lane: "text" };
     case "reasoningDelta":
-      return `${delta.value.reasoningId} reasoning`;
+      return { subject: delta.value.reasoningId, lane: "text" };
     case "toolCallInputDelta":
-      return `${delta.value.toolCallId} input`;
+      return { subject: delta.value.toolCallId, lane: "input" };
     case "toolCallTextDelta":
-      return `${delta.value.toolCallId} field ${delta.value.field}`;
+      return { subject: delta.value.toolCallId, lane: fieldLane(delta.value.field) };
     case "toolCallOutputDelta":
-      return `${delta.value.toolCallId} output ${delta.value.stream}`;
+      return { subject: delta.value.toolCallId, lane: `output ${delta.value.stream}` };
   }
 }
+
+const fieldPrefix = "field ";
+const fieldLane = (field: string): string => `${fieldPrefix}${field}`;
+
+/** True when a delta of this field would be one field too many for its call. */
+export const tooManyFields = (redactions: Redactions, toolCallId: string, field: string): boolean =>
+  !redactions.has(toolCallId, fieldLane(field)) && redactions.count(toolCallId, fieldPrefix) >= limits.textFields;

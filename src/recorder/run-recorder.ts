@@ -7,6 +7,7 @@ import { limits } from "../thread/limits.js";
 import { utf8Bytes } from "../thread/text.js";
 import { Coalescer, type Schedule } from "./coalesce.js";
 import type { Recorder } from "./recorder.js";
+import type { ThreadDraft } from "./thread-draft.js";
 
 type DeltaCase = "messageDelta" | "reasoningDelta" | "toolCallInputDelta" | "toolCallTextDelta" | "toolCallOutputDelta";
 type PayloadInit = Exclude<NonNullable<ThreadEventInit["payload"]>, { case?: undefined }>;
@@ -27,7 +28,6 @@ export class RunRecorder {
   /** How to make a delta of a lane again: everything but its text. */
   readonly #lanes = new Map<string, DeltaInit>();
   readonly #inputBytes = new Map<string, number>();
-  #unsettled: Promise<unknown> = Promise.resolve();
   #failure: { readonly error: unknown } | undefined;
 
   constructor(recorder: Recorder, key: ThreadKey, { runId, windowMs, schedule }: RunRecorderOptions) {
@@ -51,18 +51,21 @@ export class RunRecorder {
     this.#coalescer.push({ subject, lane, text });
   }
 
-  /** A lifecycle event. Resolves with what was stored once it is flushed to disk, after all text of its subject. */
-  async record(payload: LifecycleInit): Promise<ThreadEvent> {
+  /**
+   * A lifecycle event. Resolves with what was stored once it is flushed to disk, after all text of its subject. Rejects, and
+   * stores nothing, when text before it could not be stored; that is told once.
+   */
+  record(payload: LifecycleInit): Promise<ThreadEvent> {
     const event = newEvent({ runId: this.runId, payload: this.#withTruncation(payload) });
     if (payload.case === "runCompleted") this.#coalescer.close();
     else this.#flush(subjectId(event));
-    const stored = this.#recorder.write(this.#key, (draft) => draft.record(event));
-    await this.#unsettled;
-    if (this.#failure) {
-      stored.catch(() => {}); // The text before it is missing: that is the failure to tell.
-      throw this.#failure.error;
-    }
-    return stored;
+    return this.#recorder.write(this.#key, (draft) => {
+      // Writes keep their order: when this one's turn has come, it is known what became of the text before it.
+      const failure = this.#failure;
+      this.#failure = undefined;
+      if (failure) throw failure.error;
+      return draft.record(event);
+    });
   }
 
   /** True once input was dropped because it had passed its bound. */
@@ -88,13 +91,13 @@ export class RunRecorder {
   }
 
   #store(deltas: readonly DeltaInit[]): void {
-    const writing = this.#recorder.write(this.#key, (draft) => {
+    const record = (draft: ThreadDraft): void => {
       for (const payload of deltas) draft.record(newEvent({ runId: this.runId, payload }));
-    });
-    const settled = writing.catch((error: unknown) => {
+    };
+    const onFailure = (error: unknown): void => {
       this.#failure ??= { error };
-    });
-    this.#unsettled = Promise.all([this.#unsettled, settled]);
+    };
+    this.#recorder.write(this.#key, record, { onFailure }).catch(() => {}); // Told already.
   }
 }
 

@@ -15,11 +15,11 @@ import {
   ThreadDocumentSchema,
   ToolCallDocumentSchema,
 } from "../thread/schema.js";
-import type { ThreadState } from "../thread/state.js";
+import type { ThreadState, Violation } from "../thread/state.js";
 import { eventFault } from "./check-event.js";
 import { completeEvent } from "./complete-event.js";
 import { addContent, type Inputs } from "./contents.js";
-import type { Redactions } from "./redactions.js";
+import { type Redactions, tooManyFields } from "./redactions.js";
 
 /** What is true of a thread between two appends. */
 export interface ThreadView {
@@ -38,8 +38,6 @@ export class ThreadDraft implements ThreadView {
   readonly inputs: Inputs;
   head: bigint;
   document: ThreadDocument;
-  /** The thread is to be removed: its document becomes the tombstone. */
-  removed = false;
   readonly frames: Buffer[] = [];
   readonly bodies: BodyWrite[] = [];
   readonly touched = new Map<string, OpenCall>();
@@ -56,21 +54,19 @@ export class ThreadDraft implements ThreadView {
 
   /** Adds a batch whole. Chunks join the call they belong to as soon as it exists, and before the event that shows them. */
   recordBatch(events: readonly ThreadEvent[], contents: readonly ContentChunk[] = []): void {
-    const waiting = new Map(contents.entries());
+    const waiting = groupByCall(contents);
     const addChunksOf = (callId: string): void => {
-      for (const [index, chunk] of waiting) {
-        if (chunk.toolCallId !== callId) continue;
-        this.#addChunk(chunk, index);
-        waiting.delete(index);
-      }
+      for (const [index, chunk] of waiting.get(callId) ?? []) this.#addChunk(chunk, index);
+      waiting.delete(callId);
     };
     for (const [index, event] of events.entries()) {
       const { payload } = event;
-      if (payload.case === "toolCallInputCompleted" || payload.case === "toolCallComplete")
+      if (payload.case === "toolCallInputCompleted" || payload.case === "toolCallComplete") {
         addChunksOf(payload.value.toolCallId);
+      }
       this.record(event, index);
     }
-    for (const chunk of [...waiting.values()]) addChunksOf(chunk.toolCallId);
+    for (const callId of [...waiting.keys()]) addChunksOf(callId);
   }
 
   /** Adds one event. `index` is its place in the writer's batch, for the error. */
@@ -80,7 +76,7 @@ export class ThreadDraft implements ThreadView {
       throw new HeddleError("invalid_event", messageOf(draft, index, fault), {
         detail: detailOf(draft, index, "", fault),
       });
-    const violation = this.state.violation(draft) ?? this.#inputDeltaViolation(draft);
+    const violation = this.state.violation(draft) ?? this.#textViolation(draft);
     if (violation) {
       const { state, rule } = violation;
       throw new HeddleError("transition_violation", messageOf(draft, index, rule), {
@@ -105,10 +101,10 @@ export class ThreadDraft implements ThreadView {
     this.document = { ...this.document, ...changes };
   }
 
-  /** The thread is free again. The recording is remembered, so that closing it twice does no harm. */
-  endLease(closedRecordingId: string): void {
-    const { lease: _, ...rest } = this.document;
-    this.document = create(ThreadDocumentSchema, { ...rest, closedRecordingId });
+  /** The thread is free again. The lease is remembered: its producer may still ask what became of its last batch. */
+  endLease(): void {
+    const { lease, ...rest } = this.document;
+    this.document = lease ? { ...rest, lastLease: lease } : rest;
   }
 
   #surroundings(draft: ThreadEvent) {
@@ -120,7 +116,7 @@ export class ThreadDraft implements ThreadView {
       sequence: this.head + 1n,
       producer: this.document.lease?.producer ?? "",
       call,
-      input: call && this.inputs.of(call.call.id),
+      input: () => call && this.inputs.of(call.call.id),
       resultBytes: Number(result?.info.sizeBytes ?? 0n),
       serverLabel:
         payload.case === "toolDiscoveryComplete" ? this.state.discoveries.get(payload.value.discoveryId) : undefined,
@@ -128,30 +124,45 @@ export class ThreadDraft implements ThreadView {
     };
   }
 
-  #inputDeltaViolation(draft: ThreadEvent) {
-    if (draft.payload.case !== "toolCallInputDelta") return undefined;
-    const open = this.state.calls.get(draft.payload.value.toolCallId);
-    const bytes = (open?.inputDeltaBytes ?? 0) + Buffer.byteLength(draft.payload.value.text);
-    if (!open || bytes <= limits.inputDeltaBytes) return undefined;
-    return {
-      state: open.state,
-      rule: `input deltas stop at ${limits.inputDeltaBytes} bytes: send the whole input as a body`,
-    };
+  /** Bounds on the text of a call. */
+  #textViolation({ payload }: ThreadEvent): Violation | undefined {
+    if (payload.case !== "toolCallInputDelta" && payload.case !== "toolCallTextDelta") return undefined;
+    const open = this.state.calls.get(payload.value.toolCallId);
+    if (!open) return undefined;
+    if (payload.case === "toolCallTextDelta") {
+      const isTooMany = tooManyFields(this.redactions, payload.value.toolCallId, payload.value.field);
+      return isTooMany
+        ? { state: open.state, rule: `a call has text in at most ${limits.textFields} fields` }
+        : undefined;
+    }
+    const bytes = open.inputDeltaBytes + Buffer.byteLength(payload.value.text);
+    if (bytes <= limits.inputDeltaBytes) return undefined;
+    const rule = `input deltas stop at ${limits.inputDeltaBytes} bytes: send the whole input as a body`;
+    return { state: open.state, rule };
   }
 
   #fold(event: ThreadEvent): void {
     const touched = this.state.apply(event);
     if (touched) this.touched.set(touched.call.id, touched);
     const { payload } = event;
-    if (payload.case === "runStarted") this.changeDocument({ runStartedSequence: event.sequence });
-    if (payload.case === "runCompleted") this.changeDocument({ runStartedSequence: 0n });
-    if (payload.case === "toolCallInputCompleted") this.inputs.forget(payload.value.toolCallId);
-    if (
-      payload.case === "toolCallComplete" ||
-      payload.case === "messageCompleted" ||
-      payload.case === "reasoningCompleted"
-    ) {
-      this.redactions.forget(subjectId(event));
+    switch (payload.case) {
+      case "runStarted":
+        this.changeDocument({ runStartedSequence: event.sequence, runId: event.runId });
+        break;
+      case "runCompleted":
+        this.changeDocument({ runStartedSequence: 0n, runId: "" });
+        break;
+      case "toolCallInputCompleted":
+        this.inputs.forget(payload.value.toolCallId);
+        break;
+      case "toolCallComplete":
+        this.inputs.forget(payload.value.toolCallId);
+        this.redactions.forget(payload.value.toolCallId);
+        break;
+      case "messageCompleted":
+      case "reasoningCompleted":
+        this.redactions.forget(subjectId(event));
+        break;
     }
   }
 
@@ -194,13 +205,25 @@ const callWrite = (open: OpenCall): CallWrite => ({
   ),
 });
 
+/** The chunks of each call, with their place in the batch. */
+function groupByCall(contents: readonly ContentChunk[]): Map<string, [number, ContentChunk][]> {
+  const groups = new Map<string, [number, ContentChunk][]>();
+  for (const [index, chunk] of contents.entries()) {
+    const group = groups.get(chunk.toolCallId);
+    if (group) group.push([index, chunk]);
+    else groups.set(chunk.toolCallId, [[index, chunk]]);
+  }
+  return groups;
+}
+
 const messageOf = (draft: ThreadEvent, index: number, rule: string): string =>
   `events[${index}] (${caseName(draft.payload)}): ${rule}`;
 
 const detailOf = (draft: ThreadEvent, eventIndex: number, state: string, rule: string): EventViolationDetail => ({
   eventIndex,
   event: caseName(draft.payload),
-  subjectId: subjectId(draft),
+  // Cut: a writer may have put anything there, and the error must fit into headers.
+  subjectId: subjectId(draft).slice(0, 64),
   state,
   rule,
 });

@@ -1,19 +1,35 @@
 // The one writer of one thread. Writes are functions upon a draft; they wait in a queue, and all that are waiting when the
 // disk is free go in one append. A write is refused alone, but a failed append fails everyone in it and changes nothing.
-import { toBinary } from "@bufbuild/protobuf";
 import type { EventLog, ThreadKey } from "../log/event-log.js";
 import { HeddleError } from "../thread/errors.js";
-import { ThreadDocumentSchema } from "../thread/schema.js";
 import { isBusy, joinDrafts, ThreadDraft, type ThreadView } from "./thread-draft.js";
 
 /** Contract: synchronous; changes nothing but the draft; throws to refuse. */
 export type Write<Result> = (draft: ThreadDraft) => Result;
 
-interface Waiting {
-  /** Reads what the write needs to know. Done in its turn, so that a write that reads is not overtaken by one that does not. */
-  readonly prepare: (() => Promise<void>) | undefined;
+export interface WriteOptions {
+  /** Reads what the write needs to know. Runs in its turn, so that a write that reads is not overtaken by one that does not. */
+  readonly prepare?: () => Promise<void>;
+  /** Told of a refusal or a failure before the next write is tried: its promise may be heard of later. */
+  readonly onFailure?: (error: unknown) => void;
+}
+
+/** What stands in the queue. A removal goes alone. */
+type Waiting = WaitingWrite | WaitingRemoval;
+
+interface WaitingWrite {
+  readonly kind: "write";
+  readonly prepare: WriteOptions["prepare"];
   /** Tries the write. The accepted draft, or undefined when it was refused and its promise rejected. */
   attempt(on: ThreadView): ThreadDraft | undefined;
+  stored(): void;
+  failed(error: unknown): void;
+}
+
+interface WaitingRemoval {
+  readonly kind: "removal";
+  /** The tombstone. Throws to refuse. */
+  tombstone(view: ThreadView): Uint8Array;
   stored(): void;
   failed(error: unknown): void;
 }
@@ -36,7 +52,7 @@ export class ThreadWriter {
   readonly #queue: Waiting[] = [];
   #view: ThreadView;
   #removed = false;
-  #writing = false;
+  #working = false;
 
   constructor(log: EventLog, key: ThreadKey, options: WriterOptions) {
     this.#log = log;
@@ -53,14 +69,19 @@ export class ThreadWriter {
 
   /** Nothing waits and nobody holds the thread: it can be forgotten and loaded again. */
   get idle(): boolean {
-    return !this.#writing && this.#queue.length === 0 && !isBusy(this.#view.document);
+    return !this.#working && this.#queue.length === 0 && (this.#removed || !isBusy(this.#view.document));
   }
 
   /** Resolves with what the write returned once it is flushed to disk (L4). */
-  write<Result>(write: Write<Result>, prepare?: () => Promise<void>): Promise<Result> {
+  write<Result>(write: Write<Result>, { prepare, onFailure }: WriteOptions = {}): Promise<Result> {
     return new Promise<Result>((resolve, reject) => {
       let result: Result;
-      this.#queue.push({
+      const failed = (error: unknown): void => {
+        onFailure?.(error);
+        reject(error);
+      };
+      this.#add({
+        kind: "write",
         prepare,
         attempt: (on) => {
           try {
@@ -68,30 +89,54 @@ export class ThreadWriter {
             result = write(draft);
             return draft;
           } catch (refusal) {
-            reject(refusal);
+            failed(refusal);
             return undefined;
           }
         },
         stored: () => resolve(result),
-        failed: reject,
+        failed,
       });
-      if (!this.#writing) void this.#drain();
     });
   }
 
-  async #drain(): Promise<void> {
-    this.#writing = true;
-    while (this.#queue.length > 0) await this.#writeOnce();
-    this.#writing = false;
+  /** Removes the thread behind everything that waits. Nothing can be written afterwards. */
+  remove(tombstone: (view: ThreadView) => Uint8Array): Promise<void> {
+    return new Promise((stored, failed) => this.#add({ kind: "removal", tombstone, stored, failed }));
+  }
+
+  #add(waiting: Waiting): void {
+    this.#queue.push(waiting);
+    if (!this.#working) void this.#work();
+  }
+
+  async #work(): Promise<void> {
+    this.#working = true;
+    for (let next = this.#queue[0]; next; next = this.#queue[0]) {
+      if (this.#removed) this.#queue.shift()?.failed(deleted(this.#key));
+      else if (next.kind === "removal") await this.#removeNow(next);
+      else await this.#append(await this.#takeWrites());
+    }
+    this.#working = false;
     this.#onIdle();
   }
 
-  async #writeOnce(): Promise<void> {
-    const { drafts, accepted } = await this.#takeWaiting();
+  async #removeNow(removal: WaitingRemoval): Promise<void> {
+    this.#queue.shift();
+    try {
+      await this.#log.remove(this.#key, this.#view.head, removal.tombstone(this.#view));
+      this.#removed = true;
+      removal.stored();
+    } catch (error) {
+      removal.failed(error);
+    }
+  }
+
+  async #append({ drafts, accepted }: Accepted): Promise<void> {
     const last = drafts.at(-1);
     if (!last) return;
     try {
-      await this.#store(drafts, last);
+      const batch = joinDrafts(this.#view, drafts);
+      if (!isEmpty(batch)) await this.#log.append(this.#key, this.#view.head, batch);
       this.#view = settled(last);
       for (const write of accepted) write.stored();
     } catch (error) {
@@ -100,17 +145,14 @@ export class ThreadWriter {
     }
   }
 
-  async #takeWaiting(): Promise<{ drafts: ThreadDraft[]; accepted: Waiting[] }> {
+  async #takeWrites(): Promise<Accepted> {
     const drafts: ThreadDraft[] = [];
-    const accepted: Waiting[] = [];
+    const accepted: WaitingWrite[] = [];
     let bytes = 0;
-    while (accepted.length < joined.writes && bytes < joined.bytes && !drafts.at(-1)?.removed) {
-      const next = this.#queue.shift();
-      if (!next) break;
-      if (this.#removed) {
-        next.failed(new HeddleError("thread_deleted", `Thread ${this.#key.threadId} was deleted`));
-        continue;
-      }
+    while (accepted.length < joined.writes && bytes < joined.bytes) {
+      const next = this.#queue[0];
+      if (next?.kind !== "write") break;
+      this.#queue.shift();
       const draft = await attempt(next, drafts.at(-1) ?? this.#view);
       if (!draft) continue;
       drafts.push(draft);
@@ -120,19 +162,14 @@ export class ThreadWriter {
     }
     return { drafts, accepted };
   }
-
-  async #store(drafts: readonly ThreadDraft[], last: ThreadDraft): Promise<void> {
-    const batch = joinDrafts(this.#view, drafts);
-    const writes =
-      batch.frames.length + (batch.bodies?.length ?? 0) + (batch.calls?.length ?? 0) + (batch.document ? 1 : 0);
-    if (writes > 0) await this.#log.append(this.#key, this.#view.head, batch);
-    if (!last.removed) return;
-    await this.#log.remove(this.#key, last.head, toBinary(ThreadDocumentSchema, last.document));
-    this.#removed = true;
-  }
 }
 
-async function attempt(next: Waiting, on: ThreadView): Promise<ThreadDraft | undefined> {
+interface Accepted {
+  readonly drafts: readonly ThreadDraft[];
+  readonly accepted: readonly WaitingWrite[];
+}
+
+async function attempt(next: WaitingWrite, on: ThreadView): Promise<ThreadDraft | undefined> {
   try {
     if (next.prepare) await next.prepare();
   } catch (error) {
@@ -142,8 +179,14 @@ async function attempt(next: Waiting, on: ThreadView): Promise<ThreadDraft | und
   return next.attempt(on);
 }
 
+const isEmpty = ({ frames, bodies, calls, document }: ReturnType<typeof joinDrafts>): boolean =>
+  frames.length === 0 && !bodies?.length && !calls?.length && document === undefined;
+
 /** Only what is true of the thread now: the draft's frames and bodies are stored, and need not be kept. */
 function settled({ threadId, head, document, state, redactions, inputs }: ThreadDraft): ThreadView {
   state.settle();
   return { threadId, head, document, state, redactions, inputs };
 }
+
+const deleted = ({ threadId }: ThreadKey): HeddleError =>
+  new HeddleError("thread_deleted", `Thread ${threadId} was deleted`);

@@ -1,5 +1,6 @@
 // All open feeds, and what time does to them: heartbeats, a maximum age, and the end of the server. One timer for all.
 import type { ThreadKey } from "../log/event-log.js";
+import { HeddleError } from "../thread/errors.js";
 import { ClosingReason } from "../thread/schema.js";
 import { Feed, type Sink } from "./feed.js";
 import type { Hub } from "./hub.js";
@@ -32,6 +33,7 @@ export class Feeds {
 
   /** A feed that has not started. `head` is the thread's head as just read from the log. */
   open(key: ThreadKey, request: { after: bigint; head: bigint; follow: boolean; sink: Sink }): Feed {
+    if (this.#closing) throw new HeddleError("shutting_down", "The server is shutting down: resume elsewhere or later");
     const feed: Feed = new Feed(this.#hub.subscribe(key, request), {
       threadId: key.threadId,
       head: request.head,
@@ -43,11 +45,7 @@ export class Feeds {
     return feed;
   }
 
-  get closing(): boolean {
-    return this.#closing;
-  }
-
-  /** Ends every feed with Closing. New ones are the caller's to refuse. */
+  /** Ends every feed with Closing, and refuses new ones. */
   close(): void {
     this.#closing = true;
     clearInterval(this.#timer);

@@ -1,5 +1,5 @@
 // Who follows what. One tail per followed thread, made with its first subscriber and gone with its last.
-import type { EventLog, Span, ThreadKey } from "../log/event-log.js";
+import { type EventLog, nameOf, type Span, type ThreadKey } from "../log/event-log.js";
 import { Tail, type TailEnd, tailLimits } from "./tail.js";
 
 export class Hub {
@@ -17,8 +17,10 @@ export class Hub {
 
   /** A subscriber at a position. `head` is the thread's head as just read from the log. */
   subscribe(key: ThreadKey, position: { after: bigint; head: bigint }): Cursor {
-    const name = `${key.tenant}/${key.threadId}`;
-    const shared = this.#tails.get(name) ?? { tail: new Tail(this.#log, key, position.head), subscribers: 0 };
+    const name = nameOf(key);
+    const known = this.#tails.get(name);
+    // One that has ended is of no use to a newcomer: what ended it may be over.
+    const shared = known && !known.tail.end ? known : { tail: new Tail(this.#log, key, position.head), subscribers: 0 };
     this.#tails.set(name, shared);
     shared.subscribers++;
     this.#subscriptions++;
@@ -29,7 +31,7 @@ export class Hub {
         this.#subscriptions--;
         if (--shared.subscribers > 0) return;
         shared.tail.close();
-        this.#tails.delete(name);
+        if (this.#tails.get(name) === shared) this.#tails.delete(name);
       },
     });
   }

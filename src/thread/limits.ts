@@ -14,6 +14,16 @@ export const limits = {
   annotations: 100,
   openCallIds: 256,
   batchEvents: 1000,
+  /** Pieces of bodies in one batch. */
+  batchContents: 1000,
+  /** Calls, and also messages, reasonings and discoveries, of one run that are open at the same time. */
+  openSubjects: 1000,
+  /** All of them together in one run. */
+  subjectsPerRun: 100_000,
+  /** Different fields of one call's decoded text. */
+  textFields: 16,
+  /** Levels of a run's echoed request. */
+  requestEchoDepth: 16,
   contentChunkBytes: 1024 * 1024,
   /** Bodies of one call. */
   contentsPerCall: 64,
@@ -23,6 +33,8 @@ export const limits = {
   readChunkBytes: 256 * 1024,
   requestEchoBytes: 16 * 1024,
   refusalBytes: 8 * 1024,
+  /** Documents of one page. */
+  pageBytes: 1024 * 1024,
   pageSize: { default: 50, max: 500 },
   labels: { count: 32, keyUnits: 63, valueUnits: 256 },
   leaseMs: { min: 1_000, default: 30_000, max: 600_000 },

@@ -104,11 +104,12 @@ const addOutput = (open: OpenCall, stream: OutputStream, text: string): Record<n
 export const totalOutput = (open: OpenCall): number =>
   Object.values(open.outputBytes).reduce((sum, bytes) => sum + bytes, 0);
 
-/** A body shows once the event that completes it is recorded: the input with InputCompleted, the others with Complete. */
-export const isVisible = (state: CallState, info: ContentInfo): boolean =>
-  state === "over" ||
-  (info.role === ContentRole.INPUT && state !== "created") ||
-  (info.role === ContentRole.PREVIEW && state === "awaiting_approval");
+/** When a body can be read: the input with InputCompleted, a preview once it was shown or its time has passed, the rest at the end. */
+export function isVisible(state: CallState, { role }: ContentInfo): boolean {
+  if (role === ContentRole.INPUT) return state !== "created";
+  if (role === ContentRole.PREVIEW) return state !== "created" && state !== "ready";
+  return state === "over";
+}
 
 function withTime<Name extends "createTime" | "startTime" | "completeTime">(name: Name, time: Timestamp | undefined) {
   return (time ? { [name]: time } : {}) as Partial<Pick<ToolCall, Name>>;

@@ -3,7 +3,7 @@
 export {
   type LeaseDocument,
   LeaseDocumentSchema,
-  StoredContentSchema,
+  type StoredContent,
   type ThreadDocument,
   ThreadDocumentSchema,
   type ToolCallDocument,
@@ -32,4 +32,5 @@ export {
   ToolCallOutcome,
   ToolCallSchema,
   ToolKind,
+  type ToolSource,
 } from "../../gen/heddle/v1/tool_call_pb.js";

@@ -11,6 +11,10 @@ export class SeenIds {
     this.#added = added;
   }
 
+  get size(): number {
+    return this.#added.size + this.#settled.size;
+  }
+
   has(id: string): boolean {
     return this.#added.has(id) || this.#settled.has(id);
   }

@@ -2,6 +2,7 @@
 // events since RunStarted: the recorder asks it whether an event is allowed (T2), and recovery rebuilds it from the log.
 import { type CallPayload, isCallPayload, isStored, type StoredPayload, type ThreadEvent } from "./event.js";
 import { ForkedMap } from "./forked-map.js";
+import { limits } from "./limits.js";
 import { afterStep, createdCall, type OpenCall } from "./open-call.js";
 import { SeenIds } from "./seen-ids.js";
 import { allowedSteps, callStep, callTransitions } from "./tool-call.js";
@@ -28,6 +29,8 @@ export class ThreadState {
   readonly discoveries: ForkedMap<string, string>;
   /** Calls, messages, reasonings and discoveries of the run that are over: nothing follows (T2). */
   #over: SeenIds;
+  /** Calls created since `settle`, of whatever run: the log does not know them yet. */
+  readonly #freshCalls: ForkedMap<string, true>;
 
   constructor(from?: ThreadState) {
     this.run = from?.run;
@@ -36,6 +39,7 @@ export class ThreadState {
     this.reasonings = from?.reasonings.fork() ?? new ForkedMap();
     this.discoveries = from?.discoveries.fork() ?? new ForkedMap();
     this.#over = from ? from.#over.fork() : new SeenIds();
+    this.#freshCalls = from ? from.#freshCalls.fork() : new ForkedMap();
   }
 
   /** A copy to try something on. */
@@ -46,6 +50,7 @@ export class ThreadState {
   /** What was folded is stored: forks need not carry it any more. */
   settle(): void {
     this.#over.settle();
+    if (this.#freshCalls.size > 0) this.#freshCalls.clear();
   }
 
   /** Why the event is not allowed where things stand; undefined when it is. */
@@ -64,7 +69,10 @@ export class ThreadState {
   #callViolation(payload: CallPayload): Violation | undefined {
     const id = payload.value.toolCallId;
     const open = this.calls.get(id);
-    if (payload.case === "toolCallCreated") return this.#mustBeNew(id, open?.state);
+    if (payload.case === "toolCallCreated") {
+      if (this.#freshCalls.has(id) && !open) return { state: "over", rule: "a tool_call_id is never used twice" };
+      return this.#mustBeNew(id, open?.state, this.calls);
+    }
     if (!open) return this.#notOpen(id, "tool call");
     const step = callStep(payload);
     if (callTransitions[open.state][step] !== "illegal") return undefined;
@@ -89,7 +97,7 @@ export class ThreadState {
       }
       case "messageCreated": {
         const id = payload.value.messageId;
-        return this.#mustBeNew(id, this.messages.has(id) ? "created" : undefined);
+        return this.#mustBeNew(id, this.messages.has(id) ? "created" : undefined, this.messages);
       }
       case "messageDelta":
       case "messageCompleted": {
@@ -98,7 +106,7 @@ export class ThreadState {
       }
       case "reasoningDelta": {
         const id = payload.value.reasoningId;
-        return this.reasonings.has(id) ? undefined : this.#mustBeNew(id, undefined);
+        return this.reasonings.has(id) ? undefined : this.#mustBeNew(id, undefined, this.reasonings);
       }
       case "reasoningCompleted": {
         const id = payload.value.reasoningId;
@@ -106,7 +114,7 @@ export class ThreadState {
       }
       case "toolDiscoveryStarted": {
         const id = payload.value.discoveryId;
-        return this.#mustBeNew(id, this.discoveries.has(id) ? "started" : undefined);
+        return this.#mustBeNew(id, this.discoveries.has(id) ? "started" : undefined, this.discoveries);
       }
       case "toolDiscoveryComplete": {
         const id = payload.value.discoveryId;
@@ -117,9 +125,22 @@ export class ThreadState {
     }
   }
 
-  #mustBeNew(id: string, state: string | undefined): Violation | undefined {
+  #mustBeNew(id: string, state: string | undefined, open: { readonly size: number }): Violation | undefined {
     if (state) return { state, rule: "it begins once: this id is in use" };
-    return this.#over.has(id) ? { state: "over", rule: "nothing follows its end: this id has been used" } : undefined;
+    if (this.#over.has(id)) return { state: "over", rule: "nothing follows its end: this id has been used" };
+    if (open.size >= limits.openSubjects) {
+      return {
+        state: "full",
+        rule: `at most ${limits.openSubjects} of a kind are open at a time: complete some first`,
+      };
+    }
+    if (this.#over.size + open.size >= limits.subjectsPerRun) {
+      return {
+        state: "full",
+        rule: `a run has at most ${limits.subjectsPerRun} of them: complete it and start another`,
+      };
+    }
+    return undefined;
   }
 
   #notOpen(id: string, what: string): Violation {
@@ -194,6 +215,7 @@ export class ThreadState {
     const id = payload.value.toolCallId;
     if (payload.case === "toolCallCreated") {
       const created = createdCall(event, payload.value);
+      this.#freshCalls.set(id, true);
       this.calls.set(id, created);
       return created;
     }

@@ -88,7 +88,6 @@ export const callTransitions: Readonly<Record<CallState, Readonly<Record<CallSte
   offered: { ...nothing, claimed: "running", progress: "offered", ended: "over" },
   running: {
     ...nothing,
-    claimed: "running",
     progress: "running",
     output_delta: "running",
     ended_after_running: "over",

@@ -19,7 +19,7 @@ export const file_heddle_v1_content: GenFile = /*@__PURE__*/
  */
 export type ContentInfo = Message<"heddle.v1.ContentInfo"> & {
   /**
-   * The body's name within its call: 1 to 64 characters of `a-z 0-9 - _ .`, starting with a letter or digit.
+   * The body's name within its call, which has at most 64 bodies: 1 to 64 characters of `a-z 0-9 - _ .`, starting with a letter or digit.
    * Set by the writer. The input is always `input`, the result always `result`. Anything else is INVALID_ARGUMENT.
    *
    * @generated from field: string content_id = 1;

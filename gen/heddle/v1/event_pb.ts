@@ -41,7 +41,8 @@ export type StreamThreadEventsResponse = Message<"heddle.v1.StreamThreadEventsRe
   sequence: bigint;
 
   /**
-   * When it happened. A writer may set it; the server fills in its own clock where it is unset.
+   * When it happened. A writer may set it, to a time in the years 1 to 9999; the server fills in its own clock where it is
+   * unset.
    *
    * @generated from field: google.protobuf.Timestamp time = 3;
    */
@@ -419,7 +420,8 @@ export const Closing_ReasonSchema: GenEnum<Closing_Reason> = /*@__PURE__*/
   enumDesc(file_heddle_v1_event, 4, 0);
 
 /**
- * A run began: from here to RunCompleted the thread has one writer.
+ * A run began: from here to RunCompleted the thread has one writer. At most 1,000 of its calls, messages, reasonings and
+ * discoveries are open at the same time, and at most 100,000 of them are made in one run; more is FAILED_PRECONDITION.
  *
  * @generated from message heddle.v1.RunStarted
  */
@@ -432,14 +434,15 @@ export type RunStarted = Message<"heddle.v1.RunStarted"> & {
   model: string;
 
   /**
-   * The client's own id for the request that started the run. Empty when there is none.
+   * The client's own id for the request that started the run, at most 200 UTF-16 units. Empty when there is none.
    *
    * @generated from field: string request_id = 2;
    */
   requestId: string;
 
   /**
-   * What was asked, as the writer wants it echoed (sampling fields, tool choice, …). At most 16 KiB encoded. Never secrets.
+   * What was asked, as the writer wants it echoed (sampling fields, tool choice, …): at most 16 KiB as JSON, 16 levels deep,
+   * finite numbers. The server takes secrets out.
    *
    * @generated from field: google.protobuf.Struct request = 3;
    */
@@ -546,7 +549,8 @@ export const UsageSchema: GenMessage<Usage> = /*@__PURE__*/
   messageDesc(file_heddle_v1_event, 8);
 
 /**
- * A run is over. Recorded only after every call, message and reasoning of the run is over; earlier is FAILED_PRECONDITION.
+ * A run is over. Recorded only after every call, message, reasoning and discovery of the run is over; earlier is
+ * FAILED_PRECONDITION.
  *
  * @generated from message heddle.v1.RunCompleted
  */
@@ -573,7 +577,7 @@ export type RunCompleted = Message<"heddle.v1.RunCompleted"> & {
   finishReason: string;
 
   /**
-   * One line for a person about what broke. Empty unless the outcome is FAILED or INTERRUPTED.
+   * One line for a person about what broke. The server drops it unless the outcome is FAILED or INTERRUPTED.
    *
    * @generated from field: string error_message = 4;
    */
@@ -985,7 +989,7 @@ export type ToolCallTextDelta = Message<"heddle.v1.ToolCallTextDelta"> & {
   toolCallId: string;
 
   /**
-   * The input's field, at most 64 characters.
+   * The input's field, at most 64 characters; at most 16 different ones of one call.
    *
    * @generated from field: string field = 2;
    */
@@ -1542,14 +1546,14 @@ export type ToolDiscoveryComplete = Message<"heddle.v1.ToolDiscoveryComplete"> &
   success: boolean;
 
   /**
-   * How many tools the server offers. 0 when it failed.
+   * How many tools the server offers. The server sets 0 when it failed.
    *
    * @generated from field: uint32 tool_count = 4;
    */
   toolCount: number;
 
   /**
-   * What went wrong, one line. Empty when it worked.
+   * What went wrong, one line. The server drops it when it worked.
    *
    * @generated from field: string error_message = 5;
    */

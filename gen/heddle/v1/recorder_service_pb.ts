@@ -32,7 +32,8 @@ export type OpenRecordingRequest = Message<"heddle.v1.OpenRecordingRequest"> & {
   threadId: string;
 
   /**
-   * The name the producer gives itself: 1 to 200 UTF-16 units, one line. People see it.
+   * The name the producer gives itself, for people: one line, cleaned like a summary; longer than 200 UTF-16 units is cut.
+   * Empty is INVALID_ARGUMENT.
    *
    * @generated from field: string producer = 2;
    */
@@ -131,8 +132,9 @@ export type RecordEventsRequest = Message<"heddle.v1.RecordEventsRequest"> & {
   epoch: bigint;
 
   /**
-   * 1 for the first batch of the recording, then one more each time. A repetition of the last one answers as it did;
-   * any other is PRODUCER_SEQUENCE_GAP. 0 with an empty batch: only renews the lease.
+   * 1 for the first batch of the recording, then one more each time. A repetition of the last one answers as it did, also
+   * when the recording has ended since; its content is not compared. Any other is PRODUCER_SEQUENCE_GAP. 0 with an empty
+   * batch: only renews the lease.
    *
    * @generated from field: uint64 producer_sequence = 4;
    */
@@ -147,8 +149,7 @@ export type RecordEventsRequest = Message<"heddle.v1.RecordEventsRequest"> & {
   events: StreamThreadEventsResponse[];
 
   /**
-   * Pieces of bodies, stored with the events of this batch. A body becomes visible with the event that completes it:
-   * the input with InputCompleted, all others with Complete.
+   * Pieces of bodies, at most 1,000, stored with the events of this batch. When a body can be read: ToolCall.contents.
    *
    * @generated from field: repeated heddle.v1.ContentChunk contents = 6;
    */
@@ -279,7 +280,8 @@ export const RecorderService: GenService<{
     output: typeof RecordEventsResponseSchema;
   },
   /**
-   * Gives the thread back. What is still open is completed as interrupted. Idempotent.
+   * Gives the thread back. What is still open is completed as interrupted. Closing the recording that ended last again does
+   * nothing; one that ended earlier is RECORDING_FENCED.
    *
    * @generated from rpc heddle.v1.RecorderService.CloseRecording
    */

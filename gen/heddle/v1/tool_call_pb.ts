@@ -83,14 +83,15 @@ export const BuiltInSourceSchema: GenMessage<BuiltInSource> = /*@__PURE__*/
  */
 export type McpSource = Message<"heddle.v1.McpSource"> & {
   /**
-   * The server's label in the configuration, at most 200 UTF-16 units. Empty is INVALID_ARGUMENT.
+   * The server's label in the configuration, one line of at most 200 UTF-16 units; the server cleans and cuts it.
+   * Empty is INVALID_ARGUMENT.
    *
    * @generated from field: string server_label = 1;
    */
   serverLabel: string;
 
   /**
-   * The tool's name as the server itself calls it, without any prefix. Empty is INVALID_ARGUMENT.
+   * The tool's name as the server itself calls it, without any prefix. Cleaned and cut alike. Empty is INVALID_ARGUMENT.
    *
    * @generated from field: string tool_name = 2;
    */
@@ -111,7 +112,7 @@ export const McpSourceSchema: GenMessage<McpSource> = /*@__PURE__*/
  */
 export type ClientSource = Message<"heddle.v1.ClientSource"> & {
   /**
-   * The name the client gave itself, at most 200 UTF-16 units. May be empty.
+   * The name the client gave itself, one line of at most 200 UTF-16 units, cleaned and cut alike. May be empty.
    *
    * @generated from field: string name = 1;
    */
@@ -331,7 +332,8 @@ export type ToolCall = Message<"heddle.v1.ToolCall"> & {
   exitCode?: number | undefined;
 
   /**
-   * The bodies that can be read with ReadToolCallContent. The input appears with InputCompleted, the others with Complete.
+   * The bodies that can be read with ReadToolCallContent. The input appears with InputCompleted, a preview with
+   * ApprovalRequested or Started, the others with Complete.
    *
    * @generated from field: repeated heddle.v1.ContentInfo contents = 20;
    */
@@ -380,7 +382,7 @@ export type ToolCall = Message<"heddle.v1.ToolCall"> & {
   completedSequence: bigint;
 
   /**
-   * Bytes of output recorded so far as ToolCallOutputDelta, after redaction.
+   * Bytes of output recorded as ToolCallOutputDelta, after redaction. 0 until it is over.
    *
    * @generated from field: uint64 output_bytes = 27;
    */

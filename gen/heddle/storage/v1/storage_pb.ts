@@ -19,7 +19,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file heddle/storage/v1/storage.proto.
  */
 export const file_heddle_storage_v1_storage: GenFile = /*@__PURE__*/
-  fileDesc("Ch9oZWRkbGUvc3RvcmFnZS92MS9zdG9yYWdlLnByb3RvEhFoZWRkbGUuc3RvcmFnZS52MSLqAgoOVGhyZWFkRG9jdW1lbnQSDQoFdGl0bGUYASABKAkSPQoGbGFiZWxzGAIgAygLMi0uaGVkZGxlLnN0b3JhZ2UudjEuVGhyZWFkRG9jdW1lbnQuTGFiZWxzRW50cnkSLwoLY3JlYXRlX3RpbWUYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC2RlbGV0ZV90aW1lGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIcChRydW5fc3RhcnRlZF9zZXF1ZW5jZRgFIAEoBBIvCgVsZWFzZRgGIAEoCzIgLmhlZGRsZS5zdG9yYWdlLnYxLkxlYXNlRG9jdW1lbnQSDQoFZXBvY2gYByABKAQSGwoTY2xvc2VkX3JlY29yZGluZ19pZBgIIAEoCRotCgtMYWJlbHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIr0BCg1MZWFzZURvY3VtZW50EhQKDHJlY29yZGluZ19pZBgBIAEoCRINCgVlcG9jaBgCIAEoBBIQCghwcm9kdWNlchgDIAEoCRIrCghkdXJhdGlvbhgEIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIZChFwcm9kdWNlcl9zZXF1ZW5jZRgFIAEoBBIWCg5maXJzdF9zZXF1ZW5jZRgGIAEoBBIVCg1sYXN0X3NlcXVlbmNlGAcgASgEIm4KEFRvb2xDYWxsRG9jdW1lbnQSJgoJdG9vbF9jYWxsGAEgASgLMhMuaGVkZGxlLnYxLlRvb2xDYWxsEjIKCGNvbnRlbnRzGAIgAygLMiAuaGVkZGxlLnN0b3JhZ2UudjEuU3RvcmVkQ29udGVudCJNCg1TdG9yZWRDb250ZW50EiQKBGluZm8YASABKAsyFi5oZWRkbGUudjEuQ29udGVudEluZm8SFgoOcmVjZWl2ZWRfYnl0ZXMYAiABKARiBnByb3RvMw", [file_google_protobuf_duration, file_google_protobuf_timestamp, file_heddle_v1_content, file_heddle_v1_tool_call]);
+  fileDesc("Ch9oZWRkbGUvc3RvcmFnZS92MS9zdG9yYWdlLnByb3RvEhFoZWRkbGUuc3RvcmFnZS52MSKTAwoOVGhyZWFkRG9jdW1lbnQSDQoFdGl0bGUYASABKAkSPQoGbGFiZWxzGAIgAygLMi0uaGVkZGxlLnN0b3JhZ2UudjEuVGhyZWFkRG9jdW1lbnQuTGFiZWxzRW50cnkSLwoLY3JlYXRlX3RpbWUYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC2RlbGV0ZV90aW1lGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIcChRydW5fc3RhcnRlZF9zZXF1ZW5jZRgFIAEoBBIvCgVsZWFzZRgGIAEoCzIgLmhlZGRsZS5zdG9yYWdlLnYxLkxlYXNlRG9jdW1lbnQSDQoFZXBvY2gYByABKAQSNAoKbGFzdF9sZWFzZRgIIAEoCzIgLmhlZGRsZS5zdG9yYWdlLnYxLkxlYXNlRG9jdW1lbnQSDgoGcnVuX2lkGAkgASgJGi0KC0xhYmVsc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEivQEKDUxlYXNlRG9jdW1lbnQSFAoMcmVjb3JkaW5nX2lkGAEgASgJEg0KBWVwb2NoGAIgASgEEhAKCHByb2R1Y2VyGAMgASgJEisKCGR1cmF0aW9uGAQgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEhkKEXByb2R1Y2VyX3NlcXVlbmNlGAUgASgEEhYKDmZpcnN0X3NlcXVlbmNlGAYgASgEEhUKDWxhc3Rfc2VxdWVuY2UYByABKAQibgoQVG9vbENhbGxEb2N1bWVudBImCgl0b29sX2NhbGwYASABKAsyEy5oZWRkbGUudjEuVG9vbENhbGwSMgoIY29udGVudHMYAiADKAsyIC5oZWRkbGUuc3RvcmFnZS52MS5TdG9yZWRDb250ZW50Ik0KDVN0b3JlZENvbnRlbnQSJAoEaW5mbxgBIAEoCzIWLmhlZGRsZS52MS5Db250ZW50SW5mbxIWCg5yZWNlaXZlZF9ieXRlcxgCIAEoBGIGcHJvdG8z", [file_google_protobuf_duration, file_google_protobuf_timestamp, file_heddle_v1_content, file_heddle_v1_tool_call]);
 
 /**
  * A thread, apart from its events.
@@ -77,11 +77,18 @@ export type ThreadDocument = Message<"heddle.storage.v1.ThreadDocument"> & {
   epoch: bigint;
 
   /**
-   * The last recording that was closed, so that closing it again does nothing.
+   * The lease that ended last: its producer may still ask what became of its last batch, or close it again.
    *
-   * @generated from field: string closed_recording_id = 8;
+   * @generated from field: heddle.storage.v1.LeaseDocument last_lease = 8;
    */
-  closedRecordingId: string;
+  lastLease?: LeaseDocument | undefined;
+
+  /**
+   * The open run. Empty when idle.
+   *
+   * @generated from field: string run_id = 9;
+   */
+  runId: string;
 };
 
 /**
