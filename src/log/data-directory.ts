@@ -58,8 +58,9 @@ function tryWriting(dir: string): void {
   }
 }
 
-/** A file's name is on disk only when its directory is. */
+/** A file's name is on disk only when its directory is. Windows has no such call, and no such need. */
 export function syncDirectory(dir: string): void {
+  if (process.platform === "win32") return;
   const descriptor = openSync(dir, "r");
   try {
     fsyncSync(descriptor);

@@ -2,6 +2,7 @@
 import type { EventLog, ThreadKey } from "./event-log.js";
 import { threadKey } from "./lmdb-keys.js";
 import { LmdbReads } from "./lmdb-reads.js";
+import type { LmdbSession } from "./lmdb-session.js";
 import { directoryUnwritable, storageError } from "./storage-error.js";
 import { Waiters } from "./waiters.js";
 
@@ -12,6 +13,12 @@ export class LmdbReader extends LmdbReads implements EventLog {
   readonly #waiters = new Waiters();
   #timer: NodeJS.Timeout | undefined;
   #closed: Promise<void> | undefined;
+  readonly #onClose: () => void;
+
+  constructor(session: LmdbSession, onClose: () => void) {
+    super(session);
+    this.#onClose = onClose;
+  }
 
   create(): Promise<never> {
     return this.#refuse();
@@ -45,6 +52,7 @@ export class LmdbReader extends LmdbReads implements EventLog {
     clearInterval(this.#timer);
     this.#waiters.closed();
     await this.session.close();
+    this.#onClose();
   }
 
   #poll(): void {

@@ -17,12 +17,13 @@ import { LmdbLog } from "./lmdb-log.js";
 import { LmdbReader } from "./lmdb-reader.js";
 import { LmdbSession } from "./lmdb-session.js";
 import { type Environment, openEnvironment } from "./lmdb-tables.js";
+import { countReader, refuseReadersHere } from "./readers-here.js";
 import { storageError } from "./storage-error.js";
 
 export interface LmdbLogOptions {
   /** The data directory. Made, with mode 0700, unless it is there. */
   readonly dir: string;
-  /** Only look: needs no ownership, works beside a running server, makes nothing. */
+  /** Only look: needs no ownership, works beside a running server, makes nothing. In one process the owner must come first. */
   readonly readOnly?: boolean;
   /** Take the directory from whoever owns it. Whoever asks for it vouches that the owner has ended. */
   readonly takeOver?: boolean;
@@ -33,7 +34,7 @@ export async function openLmdbLog({ dir, readOnly = false, takeOver = false }: L
   const path = resolve(dir);
   try {
     if (readOnly) requireDirectory(path);
-    else makeDirectory(path);
+    else prepareDirectory(path);
     if (existsSync(dataFile(path))) checkDataFile(dataFile(path));
     const environment = openEnvironment(path, readOnly);
     if (environment === undefined) throw noData(path);
@@ -45,9 +46,14 @@ export async function openLmdbLog({ dir, readOnly = false, takeOver = false }: L
   }
 }
 
+function prepareDirectory(path: string): void {
+  makeDirectory(path);
+  refuseReadersHere(path);
+}
+
 async function reader(path: string, environment: Environment): Promise<EventLog> {
   checkVersion(environment, path);
-  return new LmdbReader(new LmdbSession(path, environment));
+  return new LmdbReader(new LmdbSession(path, environment), countReader(path));
 }
 
 /** The claim comes last: once it is made, nothing is left that could fail and leave it behind. */

@@ -43,7 +43,7 @@ const numbers = (count: number): string[] => Array.from({ length: count }, (_, n
 const heads = (messages: string[]): string[] => messages.map((message) => message.replace(/\.+$/, ""));
 
 describe("L6: a full disk", () => {
-  test.each([300, 9_000, 60_000])(
+  test.each([1_500, 9_000, 60_000])(
     "L6: a file that may not grow is storage_full; the log stays readable and loses nothing (frames of %i bytes)",
     { timeout: 60_000 },
     async (size) => {
@@ -69,7 +69,7 @@ describe("L6: a full disk", () => {
   );
 
   describe.skipIf(!canMount)("on a small disk (needs the right to mount)", () => {
-    test.each([300, 4_050, 60_000])(
+    test.each([1_500, 4_050, 60_000])(
       "L6: is storage_full, and appends succeed again when space is freed (frames of %i bytes)",
       { timeout: 60_000 },
       async (size) => {

@@ -182,6 +182,14 @@ describe("a read-only log", () => {
     await expect(closing).rejects.toMatchObject({ code: "shutting_down" });
   });
 
+  test("comes after the owner in one process, or the owner is refused", async () => {
+    await (await openHere()).close();
+    const reader = await openHere({ readOnly: true });
+    await expect(openHere()).rejects.toMatchObject({ code: "directory_in_use", detail: { path: dir.path } });
+    await reader.close();
+    await openHere();
+  });
+
   test("of a directory without data is refused with the path, and makes nothing", async () => {
     for (const path of [join(dir.path, "absent"), dir.path]) {
       const opening = openLmdbLog({ dir: path, readOnly: true });
