@@ -109,6 +109,7 @@ async function serve(
     recordings: core.recordings.active,
     writing: core.recorder.writing,
   });
+  const onUnexpected = (err: unknown): void => logger.error({ err }, "a request failed through no fault of its caller");
   const server: RunningServer = await startServer({
     listen: config.listen,
     limits: config.limits,
@@ -118,13 +119,16 @@ async function serve(
     tls,
     logger,
     shutdown,
-    doors: [statusDoor(() => ({ ...status(), ...server.gauges() })), createLane(core.threads, config.limits)],
+    doors: [
+      statusDoor(() => ({ ...status(), ...server.gauges() })),
+      createLane(core.threads, { ...config.limits, onUnexpected }),
+    ],
     fallback: createRoutes({
       threads: core.threads,
       toolCalls: core.toolCalls,
       health,
       messageBytes: config.limits.messageBytes,
-      onUnexpected: (err) => logger.error({ err }, "a request failed for a reason nobody foresaw"),
+      onUnexpected,
     }),
     reject: refuse,
   });

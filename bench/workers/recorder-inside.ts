@@ -22,7 +22,7 @@ const server = await startServer({
   allowedOrigins: [],
   listen: { host: "127.0.0.1", port: 0 },
   logger: silent,
-  doors: [createLane(core.threads, limits)],
+  doors: [createLane(core.threads, { ...limits, onUnexpected: () => {} })],
   fallback: (_request, response) => response.end(),
   reject: refuse,
 });

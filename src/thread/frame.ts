@@ -6,12 +6,14 @@ import { type ThreadEvent, ThreadEventSchema } from "./event.js";
 
 export const envelopeBytes = 5;
 
-export function encodeFrame(event: ThreadEvent): Buffer {
-  const message = toBinary(ThreadEventSchema, event);
-  const frame = Buffer.allocUnsafe(envelopeBytes + message.length);
-  frame[0] = 0;
-  frame.writeUInt32BE(message.length, 1);
-  frame.set(message, envelopeBytes);
+export const encodeFrame = (event: ThreadEvent): Buffer => envelope(0, toBinary(ThreadEventSchema, event));
+
+/** Bytes behind an envelope. Flags are 0 for a message; the protocols use others for the end of a stream. */
+export function envelope(flags: number, bytes: Uint8Array): Buffer {
+  const frame = Buffer.allocUnsafe(envelopeBytes + bytes.length);
+  frame[0] = flags;
+  frame.writeUInt32BE(bytes.length, 1);
+  frame.set(bytes, envelopeBytes);
   return frame;
 }
 

@@ -235,6 +235,48 @@ describe("a feed", () => {
   });
 });
 
+describe("after trouble", () => {
+  test("a store that failed once does not fail those who come later, also while somebody still holds the old tail", async () => {
+    const log = openMemoryLog();
+    let isFailing = false;
+    const flaky = replaced(log, {
+      read: (key, after, maxBytes) => (isFailing ? Promise.reject(damaged()) : log.read(key, after, maxBytes)),
+    });
+    const heddle = core({ log: flaky });
+    const { threadId, print } = await runningCall(heddle);
+    const { watcher: stalled } = await watch(heddle, threadId, { after: 4n });
+    stalled.accepts = false;
+    await print("held");
+    await vi.waitFor(() => expect(stalled.sequences).toEqual([5]));
+    isFailing = true;
+    await print("failed");
+    await new Promise<void>((resolve) => setImmediate(resolve));
+    isFailing = false;
+    const { watcher: late } = await watch(heddle, threadId, { after: 4n });
+    await vi.waitFor(() => expect(late.sequences).toEqual([5, 6]));
+    await print("again");
+    await vi.waitFor(() => expect(late.sequences).toEqual([5, 6, 7]));
+  });
+
+  test("a feed that is asked for while the server closes is refused, not forgotten", async () => {
+    const log = openMemoryLog();
+    let arrived: (() => void) | undefined;
+    const slow = replaced(log, {
+      readThread: async (key) => {
+        if (arrived) await new Promise<void>((resolve) => setImmediate(resolve));
+        return log.readThread(key);
+      },
+    });
+    const heddle = core({ log: slow });
+    const { id } = await heddle.threads.create({ threadId: "", title: "", labels: {} });
+    arrived = () => {};
+    const watching = watch(heddle, id);
+    heddle.feeds.close();
+    await expect(watching).rejects.toMatchObject({ code: "shutting_down" });
+    expect(heddle.feeds.size).toBe(0);
+  });
+});
+
 describe("subscribing and leaving", () => {
   test("leaves nothing behind, however often and wherever it happens", async () => {
     const heddle = core();

@@ -3,6 +3,7 @@ import type { ConnectError } from "@connectrpc/connect";
 import { endStreamFlag, endStreamToJson } from "@connectrpc/connect/protocol-connect";
 import { setTrailerStatus } from "@connectrpc/connect/protocol-grpc";
 import { trailerFlag, trailerSerialize } from "@connectrpc/connect/protocol-grpc-web";
+import { envelope } from "../../thread/frame.js";
 
 export interface Dialect {
   readonly name: "grpc" | "grpc-web" | "connect";
@@ -28,7 +29,7 @@ const grpcWeb: Dialect = {
   name: "grpc-web",
   timeoutHeader: "grpc-timeout",
   encodingHeader: "grpc-encoding",
-  endBody: (error) => enveloped(trailerFlag, trailerSerialize(setTrailerStatus(new Headers(), error))),
+  endBody: (error) => envelope(trailerFlag, trailerSerialize(setTrailerStatus(new Headers(), error))),
   endTrailers: () => undefined,
 };
 
@@ -37,7 +38,7 @@ const connect: Dialect = {
   timeoutHeader: "connect-timeout-ms",
   encodingHeader: "connect-content-encoding",
   endBody: (error) =>
-    enveloped(endStreamFlag, Buffer.from(JSON.stringify(endStreamToJson(new Headers(), error, undefined)))),
+    envelope(endStreamFlag, Buffer.from(JSON.stringify(endStreamToJson(new Headers(), error, undefined)))),
   endTrailers: () => undefined,
 };
 
@@ -47,12 +48,4 @@ export function streamingDialect(contentType: string): Dialect | undefined {
   if (contentType.startsWith("application/grpc")) return grpc;
   if (contentType.startsWith("application/connect+")) return connect;
   return undefined;
-}
-
-function enveloped(flags: number, bytes: Uint8Array): Buffer {
-  const frame = Buffer.allocUnsafe(5 + bytes.length);
-  frame[0] = flags;
-  frame.writeUInt32BE(bytes.length, 1);
-  frame.set(bytes, 5);
-  return frame;
 }

@@ -13,7 +13,7 @@ import { type Dialect, streamingDialect } from "./dialect.js";
 import { type Output, outputOf } from "./output.js";
 import { refuse } from "./refuse.js";
 import { readOneMessage } from "./request-message.js";
-import { toWire, unforeseen } from "./wire-error.js";
+import { isServerFault, toWire, unforeseen } from "./wire-error.js";
 
 const path = "/heddle.v1.ThreadService/StreamThreadEvents";
 
@@ -28,11 +28,17 @@ const contentTypes: ReadonlySet<string> = new Set([
 /** The longest delay that Node's timers take; a caller that waits longer has no deadline. */
 const maxTimerMs = 2 ** 31 - 1;
 
-export function createLane(threads: Threads, limits: { messageBytes: number }): Door {
+export interface LaneOptions {
+  readonly messageBytes: number;
+  /** Told of every error that the server did not expect. */
+  readonly onUnexpected: (error: unknown) => void;
+}
+
+export function createLane(threads: Threads, options: LaneOptions): Door {
   return (exchange) => {
     const dialect = laneDialect(exchange);
     if (!dialect) return false;
-    void serve(threads, { exchange, dialect, limits });
+    void serve(threads, { exchange, dialect, options });
     return true;
   };
 }
@@ -49,7 +55,7 @@ function laneDialect(exchange: Exchange): Dialect | undefined {
 interface Call {
   readonly exchange: Exchange;
   readonly dialect: Dialect;
-  readonly limits: { messageBytes: number };
+  readonly options: LaneOptions;
 }
 
 async function serve(threads: Threads, call: Call): Promise<void> {
@@ -63,7 +69,7 @@ async function serve(threads: Threads, call: Call): Promise<void> {
   try {
     const timeoutMs = timeoutOf(call);
     const request = await readRequest(call);
-    const sink = sinkOf(output, call.dialect);
+    const sink = sinkOf(output, call);
     feed = await threads.openFeed(request, sink);
     if (gone) return feed.abandon();
     const headers = { ...call.exchange.responseHeaders, "content-type": call.exchange.contentType };
@@ -72,13 +78,15 @@ async function serve(threads: Threads, call: Call): Promise<void> {
     if (timeoutMs !== undefined) endAt(timeoutMs, feed, output);
     feed.start();
   } catch (reason) {
-    feed?.abandon();
-    if (!gone) refuse(call.exchange, reason instanceof HeddleError ? reason : unforeseen(reason));
+    const error = reason instanceof HeddleError ? reason : unforeseen(reason);
+    if (feed && !feed.over) return feed.fail(error);
+    if (isServerFault(error)) call.options.onUnexpected(error);
+    if (!gone) refuse(call.exchange, error);
   }
 }
 
-async function readRequest({ exchange, limits }: Call): Promise<FollowRequest> {
-  const message = await readOneMessage(exchange, limits.messageBytes);
+async function readRequest({ exchange, options }: Call): Promise<FollowRequest> {
+  const message = await readOneMessage(exchange, options.messageBytes);
   try {
     return fromBinary(StreamThreadEventsRequestSchema, message);
   } catch (cause) {
@@ -87,9 +95,10 @@ async function readRequest({ exchange, limits }: Call): Promise<FollowRequest> {
   }
 }
 
-const sinkOf = (output: Output, dialect: Dialect): Sink => ({
+const sinkOf = (output: Output, { dialect, options }: Call): Sink => ({
   write: (frames) => output.write(frames),
   end: (reason) => {
+    if (reason && isServerFault(reason)) options.onUnexpected(reason);
     const error = reason && toWire(reason);
     output.end(dialect.endBody(error), dialect.endTrailers(error));
   },

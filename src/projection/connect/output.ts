@@ -1,5 +1,6 @@
 // An answer in bytes over either HTTP version. Nothing here throws or waits when the peer has gone: `onClose` says so.
 import type { OutgoingHttpHeaders } from "node:http";
+import { constants } from "node:http2";
 import type { Exchange, Http1Transport, Http2Transport } from "../../server/exchange.js";
 
 export interface Output {
@@ -13,6 +14,9 @@ export interface Output {
   /** The answer is over, or the peer has gone. */
   onClose(callback: () => void): void;
 }
+
+/** How long a peer that has stopped reading may take for the last bytes; it then has nothing of ours any more. */
+const lastBytesMs = 30_000;
 
 export const outputOf = (exchange: Exchange): Output =>
   exchange.transport.version === 2 ? http2Output(exchange.transport) : http1Output(exchange.transport);
@@ -30,6 +34,8 @@ function http2Output({ stream }: Http2Transport): Output {
       if (trailers) stream.once("wantTrailers", () => stream.sendTrailers(trailers));
       if (bytes.length > 0) stream.end(bytes);
       else stream.end();
+      const timer = setTimeout(() => stream.close(constants.NGHTTP2_CANCEL), lastBytesMs).unref();
+      stream.once("close", () => clearTimeout(timer));
     },
     onDrain: (callback) => stream.on("drain", callback),
     onClose: (callback) => stream.once("close", callback),
@@ -44,7 +50,10 @@ function http1Output({ response }: Http1Transport): Output {
     },
     write: (bytes) => response.destroyed || response.write(bytes),
     end: (bytes) => {
-      if (!response.destroyed) response.end(bytes);
+      if (response.destroyed) return;
+      response.end(bytes);
+      const timer = setTimeout(() => response.destroy(), lastBytesMs).unref();
+      response.once("close", () => clearTimeout(timer));
     },
     onDrain: (callback) => response.on("drain", callback),
     onClose: (callback) => response.once("close", callback),

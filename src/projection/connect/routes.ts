@@ -1,6 +1,6 @@
 // Every RPC in all three protocols through Connect's own handler. RPCs without an implementation answer UNIMPLEMENTED.
 import { Http2ServerRequest } from "node:http2";
-import { Code, ConnectError, type ConnectRouter, type Interceptor } from "@connectrpc/connect";
+import type { ConnectRouter, Interceptor } from "@connectrpc/connect";
 import { connectNodeAdapter } from "@connectrpc/connect-node";
 import { RecorderService } from "../../../gen/heddle/v1/recorder_service_pb.js";
 import { ThreadService } from "../../../gen/heddle/v1/thread_service_pb.js";
@@ -20,7 +20,7 @@ import { refuse } from "./refuse.js";
 import { threadService } from "./thread-service.js";
 import { toolCallService } from "./tool-call-service.js";
 import { outliveReader, stopBodyWhenAnswered } from "./unread-body.js";
-import { toWire } from "./wire-error.js";
+import { isServerFault, toWire } from "./wire-error.js";
 
 export const services = [ThreadService, ToolCallService, RecorderService, ToolService] as const;
 
@@ -48,6 +48,8 @@ export function createRoutes(options: RoutesOptions): RequestHandler {
     routes,
     interceptors: [translateErrors(options.onUnexpected)],
     readMaxBytes: options.messageBytes,
+    // A field that this version does not know would be stored unchecked, and served.
+    binaryOptions: { readUnknownFields: false },
   });
   return (request, response, exchange) => {
     if (!paths.has(exchange.path)) return notFound(exchange);
@@ -66,8 +68,7 @@ const translateErrors =
       const error = toWire(
         hasLeft(reason) ? new HeddleError("cancelled", "The caller left in the middle of its request") : reason,
       );
-      // What the library calls internal is what a client sent.
-      if (error.code === Code.Internal && !(reason instanceof ConnectError)) onUnexpected(reason);
+      if (isServerFault(reason) && !hasLeft(reason)) onUnexpected(reason);
       return error;
     };
     try {

@@ -59,8 +59,24 @@ export function toWire(reason: unknown): ConnectError {
   const info = { reason: error.code.toUpperCase(), domain: "heddle" };
   const typed = typedDetail(error);
   const details = [{ desc: ErrorInfoSchema, value: info }, ...(typed ? [typed as never] : [])];
-  return new ConnectError(error.message, codes[error.code], undefined, details, error.cause);
+  const message = (publicWords[error.code] ?? error.message).slice(0, maxMessageUnits);
+  return new ConnectError(message, codes[error.code], undefined, details, error.cause);
 }
+
+/** A message travels in headers, and may quote what a client sent. */
+const maxMessageUnits = 1000;
+
+/** Where the message names the server's own paths: those are for its log. */
+const publicWords: Readonly<Partial<Record<ErrorCode, string>>> = {
+  storage_full: "The server has no space left to store this. Nothing was stored; try again later",
+  storage_failed: "The server cannot read or write its storage; its log says more. Try again later",
+};
+
+const serverFaults: ReadonlySet<ErrorCode> = new Set(["internal", "storage_full", "storage_failed", "data_loss"]);
+
+/** Something that whoever runs the server must hear of. (What Connect's own code calls internal is what a client sent.) */
+export const isServerFault = (reason: unknown): boolean =>
+  reason instanceof HeddleError ? serverFaults.has(reason.code) : !(reason instanceof ConnectError);
 
 /** What Connect's own code found wrong before ours was asked; undefined for anything else. */
 function ofLibrary(reason: unknown): HeddleError | undefined {
