@@ -15,6 +15,9 @@ const nameBytes = 255;
 const idBytes = 16;
 const sequenceBytes = 8;
 
+/** The largest that a key can hold. Nothing is stored there, so that every position has a next one. */
+export const lastSequence = 2n ** 64n - 1n;
+
 export const threadKey = (key: ThreadKey): Buffer => tenantAndId(key.tenant, key.threadId);
 
 export const callIndexKey = (tenant: string, callId: ToolCallId): Buffer => tenantAndId(tenant, callId);

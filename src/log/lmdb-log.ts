@@ -1,6 +1,5 @@
 // A data directory with its owner: the writing half of the LMDB store. Neighbours: commit-queue.ts groups and orders the
 // commits, lmdb-writes.ts knows what goes into the tables, lmdb-reads.ts reads them.
-
 import { CommitQueue, type Write } from "./commit-queue.js";
 import { releaseDirectory } from "./data-directory.js";
 import type { DiskSpace } from "./disk-space.js";
@@ -168,7 +167,10 @@ export class LmdbLog extends LmdbReads implements EventLog {
     return this.#writing.has(name) ? undefined : this.#heads.get(name);
   }
 
-  /** What lies between a batch's start and its end is one LMDB transaction: the write thread may not commit inside. */
+  /**
+   * One batch is one LMDB transaction (L2): lmdb-js's write thread does not commit between a batch's start and its end
+   * (`conditionDepth` in its writer.cpp). Only a synchronous transaction could break in, and while commits run there is none.
+   */
   async #commit(group: Write): Promise<void> {
     const { tables } = this.session;
     await this.#space.reserve(group, tables);

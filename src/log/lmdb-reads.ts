@@ -45,7 +45,8 @@ export class LmdbReads {
   read(key: ThreadKey, after: bigint, maxBytes: number): Promise<Span | undefined> {
     return this.session.look((tables) => {
       const thread = keys.threadKey(key);
-      return isPurging(tables, thread) ? undefined : readFrames(tables.events, thread, { after, maxBytes });
+      if (after >= keys.lastSequence || isPurging(tables, thread)) return undefined;
+      return readFrames(tables.events, thread, { after, maxBytes });
     });
   }
 
@@ -64,7 +65,7 @@ export class LmdbReads {
   listCalls(key: ThreadKey, options: { after: bigint; limit: number }): Promise<readonly Uint8Array[]> {
     return this.session.look((tables) => {
       const thread = keys.threadKey(key);
-      if (isPurging(tables, thread)) return [];
+      if (options.after >= keys.lastSequence || isPurging(tables, thread)) return [];
       const start = keys.callKey(thread, options.after + 1n);
       const range = { start, end: keys.endOf(thread), limit: options.limit };
       return [...tables.calls.getRange(range)].map(({ value }) => this.#unsealed(value, "The document of a tool call"));
