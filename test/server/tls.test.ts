@@ -1,4 +1,4 @@
-import { execFileSync, spawnSync } from "node:child_process";
+import { execFileSync } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { connect as connectHttp2 } from "node:http2";
@@ -7,9 +7,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { connect as connectTls } from "node:tls";
 import { afterAll, describe, expect, test, vi } from "vitest";
+import { requireTool } from "../support/tools.js";
 import { closed, holdOpen, http2, rawConnection, received, startTestServer } from "./support.js";
 
-const hasOpenssl = spawnSync("openssl", ["version"]).status === 0;
+const hasOpenssl = requireTool("openssl", ["openssl", "version"]);
 
 describe.skipIf(!hasOpenssl)("TLS (needs openssl)", () => {
   const { tls, remove } = hasOpenssl ? selfSigned() : { tls: { cert: "", key: "" }, remove: () => undefined };

@@ -13,7 +13,7 @@ import { type Dialect, streamingDialect } from "./dialect.js";
 import { type Output, outputOf } from "./output.js";
 import { refuse } from "./refuse.js";
 import { readOneMessage } from "./request-message.js";
-import { isServerFault, toWire, unforeseen } from "./wire-error.js";
+import { asHeddleError, isServerFault, toWire } from "./wire-error.js";
 
 const path = "/heddle.v1.ThreadService/StreamThreadEvents";
 
@@ -78,9 +78,9 @@ async function serve(threads: Threads, call: Call): Promise<void> {
     if (timeoutMs !== undefined) endAt(timeoutMs, feed, output);
     feed.start();
   } catch (reason) {
-    const error = reason instanceof HeddleError ? reason : unforeseen(reason);
+    const error = asHeddleError(reason);
     if (feed && !feed.over) return feed.fail(error);
-    if (isServerFault(error)) call.options.onUnexpected(error);
+    if (isServerFault(reason)) call.options.onUnexpected(reason);
     if (!gone) refuse(call.exchange, error);
   }
 }

@@ -1,5 +1,6 @@
 // The one message of a server-streaming request, out of its envelope, within a bound and a time.
 import type { Readable } from "node:stream";
+import { Code, ConnectError } from "@connectrpc/connect";
 import type { Exchange } from "../../server/exchange.js";
 import { HeddleError } from "../../thread/errors.js";
 import { envelopeBytes } from "../../thread/frame.js";
@@ -14,9 +15,9 @@ export async function readOneMessage(exchange: Exchange, maxBytes: number): Prom
   if (body.length < envelopeBytes) throw malformed("ends inside an envelope");
   const length = body.readUInt32BE(1);
   if (length > maxBytes) throw tooLarge(maxBytes);
-  // The protocols call a message that is compressed without saying how an INTERNAL error.
+  // The protocols call this INTERNAL. It is the client's doing all the same, and said as Connect's own handler says it.
   if (body[0] !== 0)
-    throw new HeddleError("internal", "The request's message is compressed in a way that was not named");
+    throw new ConnectError("The request's message is compressed in a way that was not named", Code.Internal);
   if (body.length < envelopeBytes + length) throw malformed("ends inside a message");
   if (body.length > envelopeBytes + length)
     throw new HeddleError("unimplemented", "The request has more than one message");

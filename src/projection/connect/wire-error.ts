@@ -55,7 +55,7 @@ interface Detail {
 /** Anything thrown, as it goes over the wire. What nobody foresaw is INTERNAL and says nothing of its cause. */
 export function toWire(reason: unknown): ConnectError {
   if (reason instanceof ConnectError && reason.details.length > 0) return reason;
-  const error: HeddleError = reason instanceof HeddleError ? reason : (ofLibrary(reason) ?? unforeseen(reason));
+  const error = asHeddleError(reason);
   const info = { reason: error.code.toUpperCase(), domain: "heddle" };
   const typed = typedDetail(error);
   const details = [{ desc: ErrorInfoSchema, value: info }, ...(typed ? [typed as never] : [])];
@@ -98,7 +98,11 @@ function ofLibrary(reason: unknown): HeddleError | undefined {
   }
 }
 
-export const unforeseen = (cause: unknown): HeddleError =>
+/** Anything thrown, in our own words. */
+export const asHeddleError = (reason: unknown): HeddleError =>
+  reason instanceof HeddleError ? reason : (ofLibrary(reason) ?? unforeseen(reason));
+
+const unforeseen = (cause: unknown): HeddleError =>
   new HeddleError("internal", "The server failed; its log says more", { cause });
 
 function typedDetail(error: HeddleError): Detail | undefined {
