@@ -1,6 +1,7 @@
 // What becomes of a request's body that nobody reads: because nobody has a right to be heard yet, or because the answer
 // came first. HTTP/2 needs none of the lingering: Node resets a stream that is answered unread.
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
+import type { Socket } from "node:net";
 import type { Exchange } from "./exchange.js";
 
 /** What a client may still send behind an HTTP/1.1 answer, to be thrown away: more than a message that is taken. */
@@ -29,23 +30,23 @@ export function uninviteBody({ headers, transport }: Exchange): void {
  */
 export function lingerForBody(request: IncomingMessage, response: ServerResponse): void {
   if (!hasBody(request.headers)) return;
+  const { socket } = request; // Taken now: Node takes it off a request whose reader stops early.
   const isLast = !response.shouldKeepAlive;
   response.shouldKeepAlive = true;
   // Before Node's own listener, which would take the body off the wire unseen and uncounted.
   response.prependOnceListener("finish", () => {
-    const { socket } = request;
     if (request.complete) return void (isLast && socket.destroySoon());
     if (isLast) request.once("end", () => socket.destroySoon());
-    discard(request, discardedBodyBytes);
+    discard(request, socket, discardedBodyBytes);
   });
 }
 
 /** Throws away what comes. Beyond the bound, closes the connection. */
-function discard(request: IncomingMessage, bytes: number): void {
+function discard(request: IncomingMessage, socket: Socket, bytes: number): void {
   let left = bytes;
   request.on("data", (chunk: Buffer) => {
     left -= chunk.length;
-    if (left < 0) request.socket.destroySoon();
+    if (left < 0) socket.destroySoon();
   });
   request.read(0); // Now it counts as being read.
 }
