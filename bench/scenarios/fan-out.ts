@@ -3,17 +3,17 @@
 // price of the append, measured in the same rounds on a thread that nobody follows, stands beside it.
 import { newId } from "../../src/thread/ids.js";
 import { type Bench, interleaved, type Scenario } from "../scenario.js";
-import type { Pace } from "../support/pace.js";
 import { atMost, micros, type Row } from "../support/rows.js";
 import type { Running, Workspace } from "../support/workspace.js";
 import type { PeerAsks, PeerName } from "../workers/peer-server.js";
 import type { ProducerAsks } from "../workers/producer.js";
 import type { SubscriberAsks } from "../workers/subscribers.js";
 
-interface Shape extends Pace {
+interface Shape {
   readonly subscribers: number;
   readonly connections: number;
-  readonly peers: readonly PeerName[];
+  readonly batches: number;
+  readonly batchEvents: number;
 }
 
 /** Heddle's figure in parts of the peer's. */
@@ -22,18 +22,16 @@ const limits: Readonly<Record<PeerName, { times: number; spoken: string }>> = {
   "connect-node": { times: 1 / 6, spoken: "1/6" },
   "grpc-js": { times: 1 / 4, spoken: "1/4" },
 };
-const everyPeer = Object.keys(limits) as PeerName[];
+const peerNames = Object.keys(limits) as PeerName[];
 
-/** Intervals leave the slowest peer of a shape time to rest: nobody falls behind, and nothing is joined by chance. */
 const shapes: readonly Shape[] = [
-  { subscribers: 100, connections: 10, batchEvents: 1, batches: 250, intervalMs: 8, peers: everyPeer },
-  { subscribers: 1000, connections: 20, batchEvents: 1, batches: 30, intervalMs: 80, peers: everyPeer },
-  { subscribers: 100, connections: 10, batchEvents: 10, batches: 100, intervalMs: 20, peers: ["raw-http2"] },
-  { subscribers: 1000, connections: 20, batchEvents: 10, batches: 40, intervalMs: 50, peers: ["raw-http2"] },
+  { subscribers: 100, connections: 10, batchEvents: 1, batches: 300 },
+  { subscribers: 1000, connections: 20, batchEvents: 1, batches: 50 },
+  { subscribers: 100, connections: 10, batchEvents: 10, batches: 60 },
+  { subscribers: 1000, connections: 20, batchEvents: 10, batches: 12 },
 ];
 
 const rounds = 3;
-const warmUps = 1;
 
 export const fanOut: Scenario = {
   name: "fan-out",
@@ -45,102 +43,114 @@ export const fanOut: Scenario = {
   },
 };
 
-const shortened = (shape: Shape): Shape => ({ ...shape, batches: Math.ceil(shape.batches / 10) });
+const shortened = (shape: Shape): Shape => ({ ...shape, batches: Math.ceil(shape.batches / 6) });
 
 async function measureShape(bench: Bench, shape: Shape): Promise<Row[]> {
   const figure = `fan-out to ${shape.subscribers}, ${shape.batchEvents} a write`;
-  const subjects = [
-    ...(await startHeddle(bench.workspace, shape)),
-    ...(await Promise.all(shape.peers.map((peer) => startPeer(bench.workspace, peer, shape)))),
-  ];
-  const measures = Object.fromEntries(subjects.map(({ name, measure }) => [name, measure]));
-  await interleaved(warmUps, measures);
+  const heddle = await startHeddle(bench.workspace, shape);
+  const peers = await Promise.all(peerNames.map((peer) => startPeer(bench.workspace, peer, shape)));
+  const measures = atOnePace([heddle.followed, heddle.alone, ...peers], shape);
+  await interleaved(1, measures); // To warm up.
   const measured = await interleaved(bench.quick ? 1 : rounds, measures, (round, values) => {
     const texts = Object.entries(values).map(([name, value]) => `${name} ${micros(value)}`);
     bench.progress(`${figure}, round ${round}: ${texts.join(", ")}`);
   });
-  const written = await Promise.all(
-    subjects.map(async ({ name, eventsPerWrite }) => `${name} ${(await eventsPerWrite()).toFixed(2)}`),
-  );
-  bench.progress(`${figure}, events a write: ${written.join(", ")}`);
-  for (const { stop } of subjects) await stop();
-  return rowsOf(figure, shape, measured);
+  for (const { name, eventsPerWrite } of [heddle.followed, ...peers]) {
+    bench.progress(`${figure}: ${name} had ${(await eventsPerWrite()).toFixed(2)} events in a write`);
+  }
+  for (const { stop } of [heddle, ...peers]) await stop();
+  return rowsOf(figure, measured);
 }
 
-function rowsOf(figure: string, { peers }: Shape, measured: Readonly<Record<string, number[]>>): Row[] {
+function rowsOf(figure: string, measured: Readonly<Record<string, number[]>>): Row[] {
   const heddle = measured["heddle"]!;
-  const delivery = heddle.map((value, round) => value - measured["append alone"]![round]!);
-  const peerOf = (name: PeerName) => ({ name, values: measured[name]! });
+  const alone = measured["append alone"]!;
+  const against = (name: PeerName) => ({ peer: { name, values: measured[name]! }, ...limits[name], show: micros });
+  const withoutAppend = heddle.map((value, round) => value - alone[round]!);
   return [
-    ...peers.map((name) => atMost({ figure, heddle, peer: peerOf(name), ...limits[name], show: micros })),
-    atMost({
-      figure: `${figure}, append taken off`,
-      heddle: delivery,
-      peer: peerOf("raw-http2"),
-      ...limits["raw-http2"],
-      show: micros,
-    }),
+    ...peerNames.map((name) => atMost({ figure, heddle, ...against(name) })),
+    atMost({ figure: `${figure}, append taken off`, heddle: withoutAppend, ...against("raw-http2") }),
   ];
 }
 
 interface Subject {
   readonly name: string;
   /** Microseconds of CPU a delivery. */
-  measure(): Promise<number>;
+  measure(intervalMs: number): Promise<number>;
   eventsPerWrite(): Promise<number>;
-  stop(): Promise<void>;
 }
 
-async function startHeddle(workspace: Workspace, shape: Shape): Promise<Subject[]> {
+/** The first goes as fast as one producer can that waits for its answers, and the others keep the pace it set. */
+function atOnePace(subjects: readonly Subject[], { batches }: Shape): Record<string, () => Promise<number>> {
+  let intervalMs = 0;
+  const measureFirst = (subject: Subject) => async () => {
+    const startedAt = performance.now();
+    const value = await subject.measure(0);
+    intervalMs = Math.round((performance.now() - startedAt) / batches);
+    return value;
+  };
+  const [first, ...others] = subjects as [Subject, ...Subject[]];
+  const entries = others.map(({ name, measure }) => [name, () => measure(intervalMs)] as const);
+  return { [first.name]: measureFirst(first), ...Object.fromEntries(entries) };
+}
+
+async function startHeddle(workspace: Workspace, shape: Shape) {
   const server = await workspace.heddle(workspace.directory());
   const producer = await workspace.worker<ProducerAsks>("producer.ts");
-  const { threadId, head } = await producer.ask("open", server.port);
-  const subscribers = await subscribe(workspace, shape, { port: server.port, threadId, afterSequence: head });
   const lonely = await workspace.worker<ProducerAsks>("producer.ts");
+  const { threadId, head } = await producer.ask("open", server.port);
   await lonely.ask("open", server.port);
+  const subscribers = await subscribe(workspace, shape, { port: server.port, threadId, afterSequence: head });
   const deliveries = deliveriesOf(shape);
-  return [
-    {
-      name: "heddle",
-      measure: () => cpuPerDelivery(server, { subscribers, deliveries, produce: () => producer.ask("produce", shape) }),
-      eventsPerWrite: () => eventsPerWrite(subscribers),
-      stop: async () => void (await Promise.all([subscribers, producer, server].map((running) => running.stop()))),
+  const followed: Subject = {
+    name: "heddle",
+    measure: (intervalMs) => {
+      const produce = () => producer.ask("produce", { ...shape, intervalMs });
+      return cpuPerDelivery(server, { subscribers, deliveries, produce });
     },
-    {
-      name: "append alone",
-      measure: () => cpuPerDelivery(server, { deliveries, produce: () => lonely.ask("produce", shape) }),
-      eventsPerWrite: async () => shape.batchEvents,
-      stop: () => lonely.stop(),
+    eventsPerWrite: () => eventsPerWrite(subscribers),
+  };
+  const alone: Subject = {
+    name: "append alone",
+    measure: (intervalMs) => {
+      const produce = () => lonely.ask("produce", { ...shape, intervalMs });
+      return cpuPerDelivery(server, { deliveries, produce });
     },
-  ];
+    eventsPerWrite: async () => shape.batchEvents,
+  };
+  return { followed, alone, stop: () => stopInTurn([subscribers, producer, lonely, server]) };
 }
 
-async function startPeer(workspace: Workspace, name: PeerName, shape: Shape): Promise<Subject> {
+async function startPeer(workspace: Workspace, name: PeerName, shape: Shape) {
   const threadId = newId();
   const server = await workspace.worker<PeerAsks>("peer-server.ts", [name, threadId]);
   const port = await server.ask("port", undefined);
   const subscribers = await subscribe(workspace, shape, { port, threadId, afterSequence: 0n });
-  return {
+  const subject: Subject = {
     name,
-    measure: async () => {
-      await server.ask("prepare", shape);
-      const produce = () => server.ask("publish", shape);
+    measure: async (intervalMs) => {
+      await server.ask("prepare", { ...shape, intervalMs });
+      const produce = () => server.ask("publish", { ...shape, intervalMs });
       return cpuPerDelivery(server, { subscribers, deliveries: deliveriesOf(shape), produce });
     },
     eventsPerWrite: () => eventsPerWrite(subscribers),
-    stop: async () => void (await Promise.all([subscribers, server].map((running) => running.stop()))),
   };
+  return { ...subject, stop: () => stopInTurn([subscribers, server]) };
 }
 
 async function subscribe(
   workspace: Workspace,
-  shape: Shape,
+  { subscribers: streams, connections }: Shape,
   to: { port: number; threadId: string; afterSequence: bigint },
-) {
-  const { subscribers: streams, connections } = shape;
+): Promise<Running<SubscriberAsks>> {
   const subscribers = await workspace.worker<SubscriberAsks>("subscribers.ts");
   await subscribers.ask("open", { ...to, threadIds: [to.threadId], streams, connections });
   return subscribers;
+}
+
+/** Clients before servers, so that nobody sees a stream end. */
+async function stopInTurn(running: readonly { stop(): Promise<void> }[]): Promise<void> {
+  for (const { stop } of running) await stop();
 }
 
 interface Load {
@@ -149,7 +159,8 @@ interface Load {
   readonly produce: () => Promise<unknown>;
 }
 
-async function cpuPerDelivery(server: Running<unknown>, { subscribers, deliveries, produce }: Load): Promise<number> {
+async function cpuPerDelivery(server: Running<unknown>, load: Load): Promise<number> {
+  const { subscribers, deliveries, produce } = load;
   await subscribers?.ask("reset", undefined);
   const before = await server.ask("usage", undefined);
   await Promise.all([produce(), subscribers?.ask("received", deliveries)]);

@@ -59,7 +59,8 @@ async function memoryOf({ workspace, progress }: Bench, server: Running<unknown>
   await sleep(settleMs);
   const bytes = (anonymousBytes(server.pid) - before) / (connections * streamsPerConnection);
   progress(`idle, ${target.name}: ${kibibytes(bytes)} each`);
-  await Promise.all([subscribers, server].map((running) => running.stop()));
+  await subscribers.stop();
+  await server.stop();
   return bytes;
 }
 

@@ -15,7 +15,7 @@ const fastStreams = 4;
 /** What the protocol grants a stream unless a client says otherwise. */
 const stalledWindowBytes = 65_535;
 const textBytes = 16 * 1024;
-const pace: Pace = { batches: 1600, batchEvents: 4, intervalMs: 0 };
+const pace: Pace = { batches: 800, batchEvents: 8, intervalMs: 0 };
 const growthLimitBytes = 64e6;
 
 export const stalled: Scenario = {
@@ -79,7 +79,7 @@ async function produce(
     return sentMs;
   });
   const arrivals = await fast.ask("arrivals", undefined);
-  await Promise.all([fast, slow, producer, server].map((running) => running.stop()));
+  for (const { stop } of [fast, slow, producer, server]) await stop();
   return { growth: peak - before, latencyMs: median(latencies(sent, arrivals, used.batchEvents)) };
 }
 
