@@ -139,10 +139,16 @@ export class LmdbLog extends LmdbReads implements EventLog {
       if (head !== expectedHead || this.#writing.has(name)) throw conflict(head);
       const write = change.write(tables, thread);
       this.#writing.add(name);
-      return this.#queue
-        .add(write)
-        .then(() => change.landed(name, thread))
-        .finally(() => this.#writing.delete(name));
+      return this.#queue.add(write).then(
+        () => {
+          this.#writing.delete(name);
+          return change.landed(name, thread);
+        },
+        (error) => {
+          this.#writing.delete(name);
+          throw error;
+        },
+      );
     }) as Promise<T>;
   }
 

@@ -22,12 +22,13 @@ export class LmdbSession {
     return this.#reopening === undefined ? this.#lookNow(at) : this.#reopening.then(() => this.#lookNow(at));
   }
 
-  async #lookNow<T>(at: (tables: Tables) => T): Promise<Awaited<T>> {
-    if (this.#refusal !== undefined) throw this.#refusal;
+  /** Not async: what `at` returns is often a promise already, and every append passes here. */
+  #lookNow<T>(at: (tables: Tables) => T): Promise<Awaited<T>> {
+    if (this.#refusal !== undefined) return Promise.reject(this.#refusal);
     try {
-      return at(this.#tables) as Awaited<T>;
+      return Promise.resolve(at(this.#tables));
     } catch (error) {
-      throw storageError(error, this.path);
+      return Promise.reject(storageError(error, this.path));
     }
   }
 
