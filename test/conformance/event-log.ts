@@ -1,5 +1,6 @@
 // What every store of the port must pass. The numbers are those of src/log/event-log.ts. L6 (failed writes) and the
-// flush of L4 need a disk that misbehaves: each store tests them for itself.
+// flush of L4 need a disk that misbehaves: each store tests them for itself. One long file, because a new store is written
+// against it from top to bottom, one promise after the other.
 import { getEventListeners } from "node:events";
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
