@@ -7,6 +7,7 @@ set -euo pipefail
 needed=(
   "python3-grpcio:a gRPC client and producer in another language:/usr/bin/python3 -c 'import grpc'"
   "python3-protobuf:messages for it, made from the server's reflection:/usr/bin/python3 -c 'import google.protobuf'"
+  "strace:the order of writes and flushes, and failing disks:command -v strace"
   "openssl:certificates for the TLS tests:command -v openssl"
 )
 

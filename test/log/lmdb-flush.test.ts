@@ -1,13 +1,13 @@
 // L4 and L6 seen from below: what the process asks of the system, in which order, and what it makes of a failing disk.
-import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { openLmdbLog } from "../../src/log/lmdb.js";
+import { requireTool } from "../support/tools.js";
 import { LogProcess } from "./log-process.js";
 import { newKey, readAll, type TemporaryDirectory, temporaryDirectory } from "./support.js";
 
-const canTrace = spawnSync("strace", ["-f", "-qq", "-e", "inject=fdatasync:error=EIO", "true"]).status === 0;
+const canTrace = requireTool("strace", ["strace", "-f", "-qq", "-e", "inject=fdatasync:error=EIO", "true"]);
 
 /** One thread of the pool does all commits, so that the same run makes the same calls in the same order. */
 const onePoolThread = { UV_THREADPOOL_SIZE: "1" };
