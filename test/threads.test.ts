@@ -1,23 +1,12 @@
 // The verbs about threads and calls that every door uses.
-import { afterEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { ThreadState } from "../gen/heddle/v1/thread_service_pb.js";
 import { newId } from "../src/thread/ids.js";
 import { parseAfter } from "../src/tool-calls.js";
-import { type Core, openCore, openProducer } from "./support/core.js";
+import { openProducer, useCores } from "./support/core.js";
 import { RunScript } from "./support/scenario.js";
 
-const cores: Core[] = [];
-const core = (): Core => {
-  const made = openCore();
-  cores.push(made);
-  return made;
-};
-afterEach(() => {
-  for (const { feeds, recordings } of cores.splice(0)) {
-    feeds.close();
-    recordings.dispose();
-  }
-});
+const core = useCores();
 const blank = { threadId: "", title: "", labels: {} };
 
 describe("threads", () => {

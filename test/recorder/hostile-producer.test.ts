@@ -3,41 +3,23 @@
 import { create, toJson } from "@bufbuild/protobuf";
 import { TimestampSchema } from "@bufbuild/protobuf/wkt";
 import fc from "fast-check";
-import { afterEach, describe, expect, test, vi } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { ToolCallOutcome } from "../../gen/heddle/v1/tool_call_pb.js";
-import type { EventLog } from "../../src/log/event-log.js";
 import { openMemoryLog } from "../../src/log/memory.js";
 import { recover } from "../../src/recorder/recover.js";
 import { HeddleError } from "../../src/thread/errors.js";
 import { type ThreadEvent, ThreadEventSchema } from "../../src/thread/event.js";
 import { newId } from "../../src/thread/ids.js";
 import { limits } from "../../src/thread/limits.js";
-import { type Core, type CoreOptions, ManualClock, openCore, openProducer, storedEvents } from "../support/core.js";
+import { ManualClock, openProducer, replaced, storedEvents, useCores } from "../support/core.js";
 import { inputChunk, RunScript, resultChunk } from "../support/scenario.js";
 
-const cores: Core[] = [];
-const core = (options?: CoreOptions): Core => {
-  const made = openCore(options);
-  cores.push(made);
-  return made;
-};
-afterEach(() => {
-  for (const { feeds, recordings } of cores.splice(0)) {
-    feeds.close();
-    recordings.dispose();
-  }
-});
+const core = useCores();
 
 const at = (event: ThreadEvent, seconds: bigint, nanos = 0): ThreadEvent => ({
   ...event,
   time: create(TimestampSchema, { seconds, nanos }),
 });
-
-/** The log with some of its methods replaced. */
-const replaced = (log: EventLog, methods: Partial<EventLog>): EventLog =>
-  new Proxy(log, {
-    get: (target, name) => (methods[name as keyof EventLog] ?? target[name as keyof EventLog]).bind(target),
-  });
 
 describe("whatever is stored can be shown", () => {
   test("any time, span and number that is accepted survives JSON, and the call can be completed", async () => {

@@ -1,24 +1,13 @@
 // What producers outside can count on: T1, T2, T4, T5, fencing and idempotence.
-import { afterEach, describe, expect, test, vi } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { RunOutcome, SuspendReason } from "../../gen/heddle/v1/event_pb.js";
 import { Executor, ToolCallOutcome, ToolCallState, ToolKind } from "../../gen/heddle/v1/tool_call_pb.js";
 import type { ThreadEvent } from "../../src/thread/event.js";
 import { newId } from "../../src/thread/ids.js";
-import { type Core, type CoreOptions, ManualClock, openCore, openProducer, storedEvents } from "../support/core.js";
+import { ManualClock, openProducer, storedEvents, useCores } from "../support/core.js";
 import { inputChunk, RunScript, resultChunk } from "../support/scenario.js";
 
-const cores: Core[] = [];
-const core = (options?: CoreOptions): Core => {
-  const made = openCore(options);
-  cores.push(made);
-  return made;
-};
-afterEach(() => {
-  for (const { feeds, recordings } of cores.splice(0)) {
-    feeds.close();
-    recordings.dispose();
-  }
-});
+const core = useCores();
 
 const cases = (events: readonly ThreadEvent[]) => events.map(({ payload }) => payload.case);
 

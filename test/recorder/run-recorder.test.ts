@@ -1,22 +1,15 @@
 // Heddle's own runs: lifecycle events at once, streaming text coalesced, order kept.
-import { afterEach, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { OutputStream, Role, RunOutcome } from "../../gen/heddle/v1/event_pb.js";
 import { ToolCallOutcome } from "../../gen/heddle/v1/tool_call_pb.js";
 import { RunRecorder } from "../../src/recorder/run-recorder.js";
 import { newId } from "../../src/thread/ids.js";
-import { type Core, ManualClock, openCore, storedEvents } from "../support/core.js";
+import { ManualClock, storedEvents, useCores } from "../support/core.js";
 
-const cores: Core[] = [];
-afterEach(() => {
-  for (const { feeds, recordings } of cores.splice(0)) {
-    feeds.close();
-    recordings.dispose();
-  }
-});
+const newCore = useCores();
 
 async function openRun() {
-  const core = openCore();
-  cores.push(core);
+  const core = newCore();
   const { id: threadId } = await core.threads.create({ threadId: "", title: "", labels: {} });
   const clock = new ManualClock();
   const run = new RunRecorder(

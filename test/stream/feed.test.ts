@@ -1,28 +1,18 @@
 // What a subscriber can count on: S1, S2, and the order of control frames.
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { Closing_Reason } from "../../gen/heddle/v1/event_pb.js";
-import type { EventLog } from "../../src/log/event-log.js";
 import { openMemoryLog } from "../../src/log/memory.js";
 import type { Sink } from "../../src/stream/feed.js";
 import { HeddleError } from "../../src/thread/errors.js";
 import type { ThreadEvent } from "../../src/thread/event.js";
 import { decodeFrames } from "../../src/thread/frame.js";
 import { newId } from "../../src/thread/ids.js";
-import { type Core, type CoreOptions, openCore, openProducer } from "../support/core.js";
+import { type Core, openProducer, replaced, useCores } from "../support/core.js";
 import { RunScript } from "../support/scenario.js";
 
-const cores: Core[] = [];
-const core = (options?: CoreOptions): Core => {
-  const made = openCore(options);
-  cores.push(made);
-  return made;
-};
+const core = useCores();
 afterEach(() => {
   vi.useRealTimers();
-  for (const { feeds, recordings } of cores.splice(0)) {
-    feeds.close();
-    recordings.dispose();
-  }
 });
 
 /** A subscriber that takes what it is given, or, when it is told to, nothing. */
@@ -305,12 +295,3 @@ describe("subscribing and leaving", () => {
 });
 
 const damaged = () => new HeddleError("data_loss", "damaged", { detail: { firstSequence: 5n, lastSequence: 5n } });
-
-/** The log with some of its methods replaced. */
-const replaced = (log: EventLog, methods: Partial<EventLog>): EventLog =>
-  new Proxy(log, {
-    get(target, name) {
-      const method = methods[name as keyof EventLog] ?? target[name as keyof EventLog];
-      return method.bind(target);
-    },
-  });

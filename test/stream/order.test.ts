@@ -1,18 +1,12 @@
 // L4: flush → acknowledge → deliver, asserted by a store that tells when it has flushed.
-import { afterEach, expect, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
 import type { EventLog } from "../../src/log/event-log.js";
 import { openMemoryLog } from "../../src/log/memory.js";
 import { decodeFrames } from "../../src/thread/frame.js";
-import { type Core, openCore, openProducer } from "../support/core.js";
+import { openProducer, useCores } from "../support/core.js";
 import { RunScript } from "../support/scenario.js";
 
-const cores: Core[] = [];
-afterEach(() => {
-  for (const { feeds, recordings } of cores.splice(0)) {
-    feeds.close();
-    recordings.dispose();
-  }
-});
+const newCore = useCores();
 
 /** A store whose flushes the test lets happen one by one, and which writes down when they did. */
 function instrumented(journal: string[]) {
@@ -40,8 +34,7 @@ function instrumented(journal: string[]) {
 test("L4: nothing is acknowledged or delivered before it is flushed", async () => {
   const journal: string[] = [];
   const { store, holdFlushes, held } = instrumented(journal);
-  const heddle = openCore({ log: store });
-  cores.push(heddle);
+  const heddle = newCore({ log: store });
   const producer = await openProducer(heddle);
   const watch = async () => {
     const sink = {
@@ -99,8 +92,7 @@ test("L6: a failed flush is no acknowledgement, delivers nothing, and the next b
           }
         : target[name as keyof EventLog].bind(target),
   });
-  const heddle = openCore({ log: failing });
-  cores.push(heddle);
+  const heddle = newCore({ log: failing });
   const producer = await openProducer(heddle);
   const run = new RunScript();
   const batch = { producerSequence: 1n, events: [run.started(), ...run.wholeCall()] };

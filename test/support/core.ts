@@ -1,4 +1,5 @@
 // The inside of a server upon a store in memory: recorder, recordings and streams, without HTTP.
+import { afterEach } from "vitest";
 import type { EventLog } from "../../src/log/event-log.js";
 import { openMemoryLog } from "../../src/log/memory.js";
 import type { LeaseClock } from "../../src/recorder/lease-clocks.js";
@@ -34,6 +35,28 @@ export function openCore(options: CoreOptions = {}) {
 }
 
 export type Core = ReturnType<typeof openCore>;
+
+/** Makes cores that are closed after each test. */
+export function useCores(): (options?: CoreOptions) => Core {
+  const made: Core[] = [];
+  afterEach(() => {
+    for (const { feeds, recordings } of made.splice(0)) {
+      feeds.close();
+      recordings.dispose();
+    }
+  });
+  return (options) => {
+    const core = openCore(options);
+    made.push(core);
+    return core;
+  };
+}
+
+/** The log with some of its methods replaced. */
+export const replaced = (log: EventLog, methods: Partial<EventLog>): EventLog =>
+  new Proxy(log, {
+    get: (target, name) => (methods[name as keyof EventLog] ?? target[name as keyof EventLog]).bind(target),
+  });
 
 /** A producer that holds a new thread. */
 export async function openProducer(
