@@ -15,6 +15,7 @@ import type { SubscriberAsks } from "../workers/subscribers.js";
 
 const rounds = 7;
 const pace: Pace = { batches: 100, batchEvents: 1, intervalMs: 4 };
+const warmUp: Pace = { batches: 1500, batchEvents: 1, intervalMs: 0 };
 
 export const latency: Scenario = {
   name: "latency",
@@ -24,8 +25,8 @@ export const latency: Scenario = {
     const inside = await insideSubject(bench.workspace);
     const overGrpc = await grpcSubject(bench.workspace);
     const commit = await commitSubject(bench.workspace);
+    for (const measure of [inside, overGrpc, commit.measure]) await measure(bench.quick ? used : warmUp);
     const measures = { inside: () => inside(used), overGrpc: () => overGrpc(used), commit: () => commit.measure(used) };
-    await interleaved(1, measures); // To warm up.
     const measured = await interleaved(bench.quick ? 1 : rounds, measures, (round, values) => {
       const texts = Object.entries(values).map(([name, value]) => `${name} ${millis(value)}`);
       bench.progress(`latency, round ${round}: ${texts.join(", ")}`);
