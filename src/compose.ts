@@ -84,7 +84,11 @@ function createCore(log: EventLog, config: CoreConfig, logger: Logger) {
   const onThreadError = (err: unknown, { threadId }: ThreadKey): void =>
     logger.error({ err, threadId }, "a thread could not be looked after; it is tried again");
   const recorder = new Recorder(log, createRedactor({ secrets: config.secrets }));
-  const recordings = new Recordings(recorder, { onError: onThreadError });
+  const recordings = new Recordings(recorder, {
+    onError: onThreadError,
+    onEnded: ({ threadId }, ended) =>
+      logger.info({ threadId, ...ended }, "a recording was ended, and its open calls completed"),
+  });
   const { heartbeatMs, streamMaxAgeMs } = config.timing;
   const feeds = new Feeds(new Hub(log), { heartbeatMs, maxAgeMs: streamMaxAgeMs });
   const threads = new Threads({ log, recorder, recordings, feeds });

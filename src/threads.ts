@@ -18,7 +18,7 @@ import type { Feeds } from "./stream/feeds.js";
 import { follow } from "./stream/follow.js";
 import { HeddleError, isError } from "./thread/errors.js";
 import type { ThreadEvent } from "./thread/event.js";
-import { newId, parseId, type ThreadId } from "./thread/ids.js";
+import { isUuid, newId, parseId, type ThreadId } from "./thread/ids.js";
 import { limits } from "./thread/limits.js";
 import { type Thread, ThreadDocumentSchema, ThreadSchema, WireThreadState } from "./thread/schema.js";
 import { cleanSummary } from "./thread/summary.js";
@@ -84,7 +84,7 @@ export class Threads {
     const limit = clampPageSize(pageSize);
     const found = await this.#log.listThreads(defaultTenant, {
       limit: limit + 1,
-      ...(after && { after: parseId<ThreadId>(after, "page_token") }),
+      ...(after && { after: parsePageToken(after) }),
     });
     const threads = await Promise.all(found.slice(0, limit).map((stored) => this.#show(stored)));
     return { threads, nextAfter: found.length > limit ? (threads.at(-1)?.id ?? "") : "" };
@@ -182,6 +182,11 @@ export const keyOf = (threadId: string): ThreadKey => ({
   tenant: defaultTenant,
   threadId: parseId<ThreadId>(threadId, "thread_id"),
 });
+
+function parsePageToken(token: string): ThreadId {
+  if (!isUuid(token)) throw invalid("page_token", "must be one that this server made");
+  return token as ThreadId;
+}
 
 export const clampPageSize = (pageSize: number): number =>
   Math.min(pageSize || limits.pageSize.default, limits.pageSize.max);

@@ -43,25 +43,37 @@ export interface Assigned {
   readonly lastSequence: bigint;
 }
 
+export interface RecordingsOptions {
+  readonly clock?: LeaseClock;
+  readonly onError: (error: unknown, key: ThreadKey) => void;
+  /** Told when the server has ended a recording by itself: its producer went silent, or another took the thread over. */
+  readonly onEnded?: (key: ThreadKey, ended: { producer: string; reason: string; openCalls: number }) => void;
+}
+
 export class Recordings {
   readonly #recorder: Recorder;
   readonly #clocks: LeaseClocks;
   readonly #callIds: CallIds;
-  readonly #onError: (error: unknown, key: ThreadKey) => void;
+  readonly #onError: RecordingsOptions["onError"];
+  readonly #onEnded: NonNullable<RecordingsOptions["onEnded"]>;
 
-  constructor(recorder: Recorder, options: { clock?: LeaseClock; onError: (error: unknown, key: ThreadKey) => void }) {
+  constructor(recorder: Recorder, options: RecordingsOptions) {
     this.#recorder = recorder;
     this.#clocks = new LeaseClocks(options.clock);
     this.#callIds = new CallIds(recorder.log);
     this.#onError = options.onError;
+    this.#onEnded = options.onEnded ?? (() => {});
   }
 
   async open(key: ThreadKey, request: { producer: string; leaseMs: number; takeOver: boolean }): Promise<Opened> {
     const recordingId = newId<RecordingId>();
     let replaced: LeaseDocument | undefined;
+    let openCalls = 0;
+    const takenOver = { reason: "another producer took the thread over", kind: "taken_over" };
     const opened = await this.#recorder.write(key, (draft) => {
       replaced = request.takeOver ? draft.document.lease : undefined;
-      if (replaced) endRecording(draft, { reason: "another producer took the thread over", kind: "taken_over" });
+      openCalls = draft.state.calls.size;
+      if (replaced) endRecording(draft, takenOver);
       refuseIfBusy(draft.document);
       const epoch = draft.document.epoch + 1n;
       const { producer, leaseMs } = request;
@@ -70,7 +82,10 @@ export class Recordings {
       draft.changeDocument({ epoch, lease });
       return { recordingId, epoch, headSequence: draft.head, leaseMs };
     });
-    if (replaced) this.#clocks.stop(clockId(key, replaced));
+    if (replaced) {
+      this.#clocks.stop(clockId(key, replaced));
+      this.#onEnded(key, { producer: replaced.producer, reason: takenOver.reason, openCalls });
+    }
     this.#startClock(key, opened, request.leaseMs);
     return opened;
   }
@@ -143,12 +158,16 @@ export class Recordings {
     this.#clocks.start(clockId(key, hold), leaseMs, () => this.#told(key, () => this.#expire(key, hold)));
   }
 
-  #expire(key: ThreadKey, hold: Hold): Promise<void> {
-    return this.#recorder.write(key, (draft) => {
+  async #expire(key: ThreadKey, hold: Hold): Promise<void> {
+    const ended = await this.#recorder.write(key, (draft) => {
       const lease = draft.document.lease;
-      if (!isHeldBy(lease, hold) || !this.#clocks.isOver(clockId(key, hold))) return;
-      endRecording(draft, { reason: `${lease?.producer} went silent`, kind: "lease_expired" });
+      if (!isHeldBy(lease, hold) || !this.#clocks.isOver(clockId(key, hold))) return undefined;
+      const openCalls = draft.state.calls.size;
+      const reason = `${lease.producer} went silent`;
+      endRecording(draft, { reason, kind: "lease_expired" });
+      return { producer: lease.producer, reason, openCalls };
     });
+    if (ended) this.#onEnded(key, ended);
   }
 
   /** Failures are reported, and passed on to be tried again. A thread that has gone needs nothing more. */

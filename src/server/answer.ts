@@ -11,7 +11,7 @@ export interface PlainAnswer {
 
 /** Writes a whole answer. An exchange that was answered already, or whose client has gone, is left alone. */
 export function answer(exchange: Exchange, { status, headers, text = "" }: PlainAnswer): void {
-  const all = { ...exchange.responseHeaders, ...headers, ...(text === "" ? {} : { "content-type": "text/plain" }) };
+  const all = { ...exchange.responseHeaders, ...(text === "" ? {} : { "content-type": "text/plain" }), ...headers };
   const { transport } = exchange;
   if (transport.version === 1) {
     if (transport.response.headersSent) return;

@@ -8,7 +8,7 @@ export function checkBind(host: string, options: { hasTokens: boolean }): void {
   throw new HeddleError(
     "invalid_config",
     `refusing to listen on ${host || "every address"} without tokens, because anybody there could use the server: ` +
-      "add an entry to `tokens` in the configuration, or listen on 127.0.0.1",
+      "set HEDDLE_TOKEN, add an entry to `tokens` in the configuration, or listen on 127.0.0.1",
     { detail: { field: "tokens" } },
   );
 }

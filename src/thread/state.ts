@@ -5,7 +5,7 @@ import { ForkedMap } from "./forked-map.js";
 import { limits } from "./limits.js";
 import { afterStep, createdCall, type OpenCall } from "./open-call.js";
 import { SeenIds } from "./seen-ids.js";
-import { allowedSteps, callStep, callTransitions } from "./tool-call.js";
+import { allowedSteps, callStep, callTransitions, stepWords } from "./tool-call.js";
 
 export interface Violation {
   /** Where the subject stood. */
@@ -76,8 +76,11 @@ export class ThreadState {
     if (!open) return this.#notOpen(id, "tool call");
     const step = callStep(payload);
     if (callTransitions[open.state][step] !== "illegal") return undefined;
-    const allowed = allowedSteps(open.state).join(", ");
-    return { state: open.state, rule: `from ${open.state} a call goes on with one of: ${allowed}; this is ${step}` };
+    const allowed = allowedSteps(open.state).map((allowed) => stepWords[allowed]);
+    return {
+      state: open.state,
+      rule: `after ${open.state} comes one of: ${allowed.join(", ")}; this is ${stepWords[step]}`,
+    };
   }
 
   #runViolation(payload: Exclude<StoredPayload, CallPayload>, run: OpenRun): Violation | undefined {

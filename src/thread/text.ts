@@ -7,12 +7,6 @@ const codePointBytes = 4;
 
 const encoder = new TextEncoder();
 
-/** The longest beginning of the text that is at most `maxBytes` of UTF-8 and ends on a code point border. */
-export function cutToUtf8Bytes(text: string, maxBytes: number): string {
-  if (fits(text, maxBytes)) return text;
-  return text.slice(0, encoder.encodeInto(text, new Uint8Array(Math.max(0, maxBytes))).read);
-}
-
 /** The text in pieces of at most `maxBytes` of UTF-8 each, cut on code point borders. No text gives no pieces. */
 export function splitToUtf8Bytes(text: string, maxBytes: number): string[] {
   if (!(maxBytes >= codePointBytes)) {

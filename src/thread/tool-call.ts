@@ -134,9 +134,27 @@ export function callStep(payload: Exclude<CallPayload, { case: "toolCallCreated"
   }
 }
 
-/** The steps that are allowed from a state, for an error that says what would have been right. */
+/** The steps that are allowed from a state. */
 export const allowedSteps = (state: CallState): CallStep[] =>
   (Object.keys(nothing) as CallStep[]).filter((step) => callTransitions[state][step] !== "illegal");
+
+/** A step in the words of the schema, for an error that says what would have been right. */
+export const stepWords: Readonly<Record<CallStep, string>> = {
+  input_delta: "tool_call_input_delta",
+  text_delta: "tool_call_text_delta",
+  input_completed: "tool_call_input_completed",
+  approval_requested: "tool_call_approval_requested",
+  approval_allowed: "tool_call_approval_resolved (allowed)",
+  approval_refused: "tool_call_approval_resolved (denied, expired)",
+  started: "tool_call_started",
+  started_for_client: "tool_call_started (for a client)",
+  claimed: "tool_call_claimed",
+  progress: "tool_call_progress",
+  output_delta: "tool_call_output_delta",
+  ended_after_running: "tool_call_complete (succeeded, failed)",
+  ended_without_running: "tool_call_complete (denied, rejected, discarded)",
+  ended: "tool_call_complete (cancelled, timed out, interrupted)",
+};
 
 export const wireState: Readonly<Record<CallState, ToolCallState>> = {
   created: ToolCallState.CREATED,

@@ -124,7 +124,11 @@ describe("a recorded run", () => {
     ["a call after its end", [run.started(), ...run.wholeCall(id), run.output(id, "late")], "nothing follows"],
     ["a second Complete", [run.started(), ...run.wholeCall(id), run.complete(id)], "nothing follows"],
     ["a call created again after its end", [run.started(), ...run.wholeCall(id), run.created(id)], "used"],
-    ["success without a start", [run.started(), run.created(id), run.complete(id)], "ended_without_running, ended"],
+    [
+      "success without a start",
+      [run.started(), run.created(id), run.complete(id)],
+      "tool_call_complete (denied, rejected, discarded)",
+    ],
     [
       "denial after the start",
       [
@@ -134,7 +138,7 @@ describe("a recorded run", () => {
         run.callStarted(id),
         run.complete(id, ToolCallOutcome.DENIED),
       ],
-      "ended_after_running",
+      "tool_call_complete (succeeded, failed)",
     ],
     ["a run that ends before its calls", [run.started(), run.created(id), run.completed()], `tool call ${id}`],
     [

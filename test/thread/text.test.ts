@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { cutToUtf8Bytes, splitToUtf8Bytes, utf8Bytes } from "../../src/thread/text.js";
+import { splitToUtf8Bytes, utf8Bytes } from "../../src/thread/text.js";
 
 const anyText = fc.oneof(
   fc.string({ unit: "binary" }),
@@ -8,39 +8,6 @@ const anyText = fc.oneof(
   fc.string({ unit: loneSurrogates() }),
 );
 const isWellFormed = (text: string): boolean => !/\p{Surrogate}/u.test(text);
-
-describe("cutToUtf8Bytes", () => {
-  test.each([
-    ["", 0, ""],
-    ["abc", 3, "abc"],
-    ["abc", 2, "ab"],
-    ["aé", 2, "a"],
-    ["aé", 3, "aé"],
-    ["€€", 5, "€"],
-    ["a😀b", 4, "a"],
-    ["a😀b", 5, "a😀"],
-    ["😀", 3, ""],
-    ["abc", 0, ""],
-    ["abc", -1, ""],
-    ["a\uD83D", 3, "a"], // A lone half is encoded as the three bytes of U+FFFD.
-    ["a\uD83D", 4, "a\uD83D"],
-  ])("%j in %d bytes is %j", (text, maxBytes, expected) => {
-    expect(cutToUtf8Bytes(text, maxBytes)).toBe(expected);
-  });
-
-  test("is the longest beginning that fits and breaks no code point", () => {
-    fc.assert(
-      fc.property(anyText, fc.nat(40), (text, maxBytes) => {
-        const cut = cutToUtf8Bytes(text, maxBytes);
-        expect(text.startsWith(cut)).toBe(true);
-        expect(utf8Bytes(cut)).toBeLessThanOrEqual(maxBytes);
-        if (isWellFormed(text)) expect(isWellFormed(cut)).toBe(true);
-        const next = [...text.slice(cut.length)][0];
-        if (next !== undefined) expect(utf8Bytes(cut) + utf8Bytes(next)).toBeGreaterThan(maxBytes);
-      }),
-    );
-  });
-});
 
 describe("splitToUtf8Bytes", () => {
   test("gives pieces that fit, break no code point and add up to the text", () => {

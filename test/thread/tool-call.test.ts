@@ -48,7 +48,7 @@ describe("T2: the transition table", () => {
     }
   });
 
-  test("a denied or rejected call never starts, and a started one is never denied", () => {
+  test("T4: a denied or rejected call never starts, a started one is never denied, and only a started one succeeds or fails", () => {
     expect(allowedSteps("refused").filter((step) => step.startsWith("started"))).toEqual([]);
     for (const state of ["offered", "running"] as const)
       expect(callTransitions[state].ended_without_running).toBe("illegal");

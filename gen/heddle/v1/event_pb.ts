@@ -19,6 +19,10 @@ export const file_heddle_v1_event: GenFile = /*@__PURE__*/
 /**
  * One entry of a thread's log, or a control frame about the stream itself.
  *
+ * A writer that breaks a bound that a field names, sends an id that is no UUID where one is asked for, or an enum value that
+ * the server does not know, gets INVALID_ARGUMENT (INVALID_EVENT), and nothing of its batch is stored; unless the field says
+ * that the server cuts, cleans, drops or fills in.
+ *
  * Entries are stored and never change. Control frames (Ready, CaughtUp, Heartbeat, Closing) carry sequence 0 and are
  * never stored. No entry is larger than 64 KiB: what is larger is a body, read through ToolCallService.
  *
@@ -427,7 +431,7 @@ export const Closing_ReasonSchema: GenEnum<Closing_Reason> = /*@__PURE__*/
  */
 export type RunStarted = Message<"heddle.v1.RunStarted"> & {
   /**
-   * The model that answers, as the writer names it. At most 200 UTF-16 units. May be empty.
+   * The model that answers, as the writer names it: one line of at most 200 UTF-16 units, cleaned. May be empty.
    *
    * @generated from field: string model = 1;
    */
@@ -570,7 +574,7 @@ export type RunCompleted = Message<"heddle.v1.RunCompleted"> & {
   usage?: Usage | undefined;
 
   /**
-   * The provider's own word for why it stopped, such as `stop` or `length`. At most 64 characters.
+   * The provider's own word for why it stopped, such as `stop` or `length`. At most 64 UTF-16 units.
    *
    * @generated from field: string finish_reason = 3;
    */
@@ -1320,7 +1324,7 @@ export type ToolCallProgress = Message<"heddle.v1.ToolCallProgress"> & {
   completed?: number | undefined;
 
   /**
-   * How much there is in all, in the same unit. Unset when not known.
+   * How much there is in all, in the same unit. Unset when not known. Negative or not finite is INVALID_ARGUMENT.
    *
    * @generated from field: optional double total = 6;
    */
@@ -1434,7 +1438,7 @@ export type ToolCallComplete = Message<"heddle.v1.ToolCallComplete"> & {
   summary: string;
 
   /**
-   * What went wrong. Unset when it succeeded.
+   * What went wrong. The server drops it when it succeeded.
    *
    * @generated from field: heddle.v1.ToolCallError error = 6;
    */

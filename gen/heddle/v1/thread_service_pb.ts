@@ -198,7 +198,7 @@ export type ListThreadsRequest = Message<"heddle.v1.ListThreadsRequest"> & {
   pageSize: number;
 
   /**
-   * Where to go on: the token of the page before. Empty for the first page. A token that this server did not make is INVALID_ARGUMENT.
+   * Where to go on: the token of the page before. Empty for the first page. A text that is no token is INVALID_ARGUMENT.
    *
    * @generated from field: string page_token = 2;
    */

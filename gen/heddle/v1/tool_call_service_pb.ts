@@ -188,7 +188,7 @@ export type ListToolCallsRequest = Message<"heddle.v1.ListToolCallsRequest"> & {
   pageSize: number;
 
   /**
-   * Where to go on: the token of the page before. Empty for the first page.
+   * Where to go on: the token of the page before. Empty for the first page. A text that is no token is INVALID_ARGUMENT.
    *
    * @generated from field: string page_token = 3;
    */
@@ -209,7 +209,7 @@ export const ListToolCallsRequestSchema: GenMessage<ListToolCallsRequest> = /*@_
  */
 export type ListToolCallsResponse = Message<"heddle.v1.ListToolCallsResponse"> & {
   /**
-   * The calls, in the order they were created.
+   * The calls, in the order they were created: at most page_size of them, and fewer where they are large.
    *
    * @generated from field: repeated heddle.v1.ToolCall tool_calls = 1;
    */
