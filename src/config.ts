@@ -61,7 +61,13 @@ export const defaultConfig: Config = deepFreeze({
   takeOver: false,
 });
 
-/** The whole configuration, or `invalid_config` that names every problem; the cause is an AggregateError with one error each. */
+/** A problem that a flag of the command line causes. */
+export class FlagProblem extends Error {}
+
+/**
+ * The whole configuration, or `invalid_config` that names every problem; the cause is an AggregateError with one error
+ * each, a FlagProblem where the command line must change.
+ */
 export function loadConfig(given: { flags: ConfigFlags; env: Environment }): Config {
   const { flags, env } = given;
   // From the weakest to the strongest.
@@ -157,7 +163,7 @@ function refuse(problems: readonly Problem[]): void {
   throw new HeddleError("invalid_config", message, {
     detail: { field: unique[0]!.field },
     cause: new AggregateError(
-      texts.map((text) => new Error(text)),
+      unique.map(({ text, isFlag }) => (isFlag === true ? new FlagProblem(text) : new Error(text))),
       message,
     ),
   });

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import { configKeys } from "../src/config/schema.js";
-import { type ConfigFlags, defaultConfig, type Environment, loadConfig } from "../src/config.js";
+import { type ConfigFlags, defaultConfig, type Environment, FlagProblem, loadConfig } from "../src/config.js";
 import { HeddleError } from "../src/thread/errors.js";
 
 const directory = mkdtempSync(join(tmpdir(), "heddle-config-"));
@@ -123,6 +123,19 @@ describe("problems", () => {
     for (const text of texts) expect(error.message.replaceAll(config, "FILE")).toContain(text);
     expect(error.message).not.toContain("\n");
     expect(error.detail.field).toBe("limits.connections");
+  });
+
+  test("those of the command line are told from the others", () => {
+    const kinds = (error: HeddleError) =>
+      (error.cause as AggregateError).errors.map((each) => each instanceof FlagProblem);
+    expect(kinds(refusal({ config: file({ color: true }), data: "" }, { HEDDLE_LISTEN: "x" }))).toEqual([
+      false,
+      false,
+      true,
+    ]);
+    expect(kinds(refusal({ config: join(directory, "none.json") }))).toEqual([true]);
+    expect(kinds(refusal({ config: file("{") }))).toEqual([false]);
+    expect(kinds(refusal({ config: file(" ".repeat(1024 * 1024 + 1)) }))).toEqual([false]);
   });
 
   test("one mistake is one problem", () => {

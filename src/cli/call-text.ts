@@ -5,7 +5,7 @@ import { type ToolCall, ToolCallState, ToolKind, type ToolSource } from "../../g
 import type { GetToolCallResponse } from "../../gen/heddle/v1/tool_call_service_pb.js";
 import { dateTime, durationText, sizeText } from "./format.js";
 import { type Style, safeBlock, safeLine } from "./terminal.js";
-import { joined, outcomeWord, word } from "./words.js";
+import { errorText, joined, outcomeWord, word } from "./words.js";
 
 /** Larger bodies are named, not shown. */
 const largestShownBytes = 4096;
@@ -38,7 +38,7 @@ function factsOf(call: ToolCall): (readonly [string, string])[] {
   const facts: (readonly [string, string])[] = [
     ["doing", call.startedSummary],
     ["result", call.completeSummary],
-    ["error", error === undefined ? "" : joined(error.kind, error.code, error.message)],
+    ["error", error === undefined ? "" : errorText(error, call.completeSummary)],
     ["exit code", exitCode(call)],
     ["tool", joined(call.toolName, word(ToolKind, call.kind), sourceText(call.source))],
     ["created", dateTime(call.createTime)],

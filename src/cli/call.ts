@@ -2,7 +2,7 @@
 import { toJsonString } from "@bufbuild/protobuf";
 import type { Command } from "commander";
 import { GetToolCallResponseSchema } from "../../gen/heddle/v1/tool_call_service_pb.js";
-import { uuidArgument } from "./arguments.js";
+import { toolCallArgument } from "./arguments.js";
 import { callText } from "./call-text.js";
 import type { Context } from "./run.js";
 import { addSourceOptions, type Source, type SourceOptions, withSource } from "./source.js";
@@ -14,6 +14,8 @@ interface CallFlags extends SourceOptions {
 }
 
 const help = `
+A call's id is on the line that says "named" in what "heddle follow <thread>" prints.
+
 Examples:
   $ heddle call 0d4f5c1e-8c1b-4a57-9a44-5a0f6d1f2b3c
   $ heddle call 0d4f5c1e-8c1b-4a57-9a44-5a0f6d1f2b3c --content result > result.json`;
@@ -23,7 +25,7 @@ export function addCall(program: Command, context: Context): void {
     .command("call")
     .summary("show one tool call")
     .description("Shows one tool call: what it did, how it ended, when, and its bodies.")
-    .argument("<id>", "the tool call's id", uuidArgument)
+    .argument("<id>", "the tool call's id", toolCallArgument)
     .option("--json", "print one line of JSON (proto3 JSON of GetToolCallResponse)", false)
     .option(
       "--content <body>",

@@ -20,7 +20,7 @@ import {
 import { ToolCallOutcome, ToolKind } from "../../gen/heddle/v1/tool_call_pb.js";
 import { durationText, sizeText } from "./format.js";
 import { clip, type Style, safeLine } from "./terminal.js";
-import { joined, outcomeWord, word } from "./words.js";
+import { errorText, joined, outcomeWord, word } from "./words.js";
 
 export interface Row {
   readonly icon: string;
@@ -180,7 +180,7 @@ function completed(complete: ToolCallComplete, known: Known): Row {
   const facts = [
     duration === undefined ? "" : durationText(duration),
     exit,
-    ...(error === undefined ? [] : [error.kind, error.code, error.message]),
+    error === undefined ? "" : errorText(error, complete.summary),
   ];
   return {
     icon: success ? "✓" : "✗",

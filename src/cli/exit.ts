@@ -1,8 +1,10 @@
 // What a command's end means: the exit code, and the line a person reads about it.
 import { Code, ConnectError } from "@connectrpc/connect";
 import { reasonOf } from "../client/index.js";
+import { FlagProblem } from "../config.js";
 import { type ErrorCode, HeddleError } from "../thread/errors.js";
 import { Interrupted } from "./interrupt.js";
+import { ClosedWithoutAnswer } from "./no-answer.js";
 import { safeLine } from "./terminal.js";
 
 export const exitCodes = {
@@ -22,7 +24,11 @@ Exit codes:
   3    the thread, call or body is not there, or was deleted
   4    the server cannot be reached
   5    a token is needed, or the one given is not allowed to do this
-  130  interrupted (Ctrl-C)`;
+  130  interrupted (Ctrl-C)
+  143  terminated (SIGTERM); a server that closes in good order ends with 0`;
+
+/** Stands below every message about a wrong command line. */
+export const helpHint = "(add --help to see what is possible)";
 
 export interface Ending {
   readonly code: number;
@@ -30,12 +36,16 @@ export interface Ending {
   readonly message: string;
 }
 
+export const usageEnding = (message: string): Ending => ({
+  code: exitCodes.usage,
+  message: `${message}\n${helpHint}`,
+});
+
 /** `server` is the address the command talked to; undefined when it talked to none. */
 export function endingOf(reason: unknown, server: string | undefined): Ending {
   if (reason instanceof Interrupted) return { code: reason.exitCode, message: "" };
   if (isBrokenPipe(reason)) return { code: exitCodes.ok, message: "" };
-  if (reason instanceof HeddleError)
-    return { code: codeOfHeddleError[reason.code as ErrorCode] ?? exitCodes.error, message: problemsOf(reason) };
+  if (reason instanceof HeddleError) return endingOfHeddleError(reason);
   if (reason instanceof ConnectError) return endingOfConnectError(reason, server);
   return { code: exitCodes.error, message: safeLine(reason instanceof Error ? reason.message : String(reason)) };
 }
@@ -50,16 +60,24 @@ const codeOfHeddleError: Partial<Record<ErrorCode, number>> = {
   content_not_found: exitCodes.notFound,
 };
 
+function endingOfHeddleError(error: HeddleError): Ending {
+  const problems: readonly Error[] =
+    error.code === "invalid_config" && error.cause instanceof AggregateError ? error.cause.errors : [];
+  const message = problemsText(error, problems);
+  if (problems.some((problem) => problem instanceof FlagProblem)) return usageEnding(message);
+  return { code: codeOfHeddleError[error.code as ErrorCode] ?? exitCodes.error, message };
+}
+
 /** Several problems of a configuration read better one below the other. */
-function problemsOf(error: HeddleError): string {
-  const problems = error.code === "invalid_config" && error.cause instanceof AggregateError ? error.cause.errors : [];
+function problemsText(error: HeddleError, problems: readonly Error[]): string {
   if (problems.length < 2) return safeLine(error.message);
-  const lines = problems.map((problem: Error) => `  - ${safeLine(problem.message)}`);
+  const lines = problems.map((problem) => `  - ${safeLine(problem.message)}`);
   return `the configuration has ${problems.length} problems:\n${lines.join("\n")}`;
 }
 
 function endingOfConnectError(error: ConnectError, server: string | undefined): Ending {
   const said = safeLine(error.rawMessage);
+  if (error.cause instanceof ClosedWithoutAnswer && server !== undefined) return noAnswer(server);
   switch (error.code) {
     case Code.NotFound:
       return {
@@ -72,11 +90,11 @@ function endingOfConnectError(error: ConnectError, server: string | undefined): 
       return { code: exitCodes.notAllowed, message: said };
     case Code.Unavailable:
       // A server that answers, but cannot do it, has been reached.
-      return isAway(error) ? unreachable(said, server) : { code: exitCodes.error, message: said };
+      return isAway(error) ? unreachable(error, server) : { code: exitCodes.error, message: said };
     case Code.DeadlineExceeded:
     case Code.Aborted:
     case Code.Canceled:
-      return unreachable(said, server);
+      return unreachable(error, server);
     case Code.Internal:
     case Code.Unknown:
     case Code.Unimplemented:
@@ -89,13 +107,20 @@ function endingOfConnectError(error: ConnectError, server: string | undefined): 
 
 const isAway = (error: ConnectError): boolean => [undefined, "SHUTTING_DOWN"].includes(reasonOf(error));
 
-const unreachable = (said: string, server: string | undefined): Ending => ({
-  code: exitCodes.unreachable,
-  message:
-    server === undefined
-      ? said
-      : `cannot reach the server at ${server}: ${said}. Start one with "heddle serve", or give --server URL`,
-});
+function unreachable(error: ConnectError, server: string | undefined): Ending {
+  const said = safeLine(error.rawMessage || codeOf(error.cause));
+  const hint = codeOf(error.cause) === "ECONNREFUSED" ? `. Start one with "heddle serve", or give --server URL` : "";
+  const message = server === undefined ? said : `cannot reach the server at ${server}: ${said}${hint}`;
+  return { code: exitCodes.unreachable, message };
+}
+
+function noAnswer(server: string): Ending {
+  const closed = `something listens at ${server}, but closes the connection before it answers`;
+  const message = server.startsWith("http:")
+    ? `${closed}: it does not speak plain HTTP/2. If it speaks TLS, try --server ${server.replace("http:", "https:")}`
+    : closed;
+  return { code: exitCodes.unreachable, message };
+}
 
 function notHeddle(error: ConnectError, server: string | undefined): Ending {
   const said = safeLine(error.rawMessage);
@@ -106,5 +131,7 @@ function notHeddle(error: ConnectError, server: string | undefined): Ending {
   return { code: exitCodes.unreachable, message };
 }
 
-const isAboutCertificate = ({ cause }: ConnectError): boolean =>
-  cause instanceof Error && "code" in cause && /CERT|SIGNATURE/.test(String(cause.code));
+const isAboutCertificate = ({ cause }: ConnectError): boolean => /CERT|SIGNATURE/.test(codeOf(cause));
+
+/** Node's word for what happened, such as ECONNREFUSED. */
+const codeOf = (cause: unknown): string => (cause instanceof Error && "code" in cause ? String(cause.code) : "");

@@ -1,9 +1,12 @@
 // heddle follow: a thread's events, a line each, for as long as there are any.
 import { toJsonString } from "@bufbuild/protobuf";
+import { ConnectError } from "@connectrpc/connect";
 import type { Command } from "commander";
+import { SequenceRangeSchema } from "../../gen/heddle/v1/error_pb.js";
 import { type StreamThreadEventsResponse, StreamThreadEventsResponseSchema } from "../../gen/heddle/v1/event_pb.js";
 import type { FollowState } from "../client/index.js";
-import { sequenceArgument, uuidArgument } from "./arguments.js";
+import { HeddleError, isError } from "../thread/errors.js";
+import { sequenceArgument, threadArgument } from "./arguments.js";
 import { eventLines } from "./event-line.js";
 import type { Io } from "./io.js";
 import type { Context } from "./run.js";
@@ -33,7 +36,7 @@ export function addFollow(program: Command, context: Context): void {
     .command("follow")
     .summary("print a thread's events as they happen")
     .description("Prints a thread's events, one line each, and waits for more.")
-    .argument("<thread>", "the thread's id", uuidArgument)
+    .argument("<thread>", "the thread's id", threadArgument)
     .option("--after <sequence>", "begin after this event", sequenceArgument)
     .option("--no-follow", "stop at the newest event")
     .option("--json", "print each event as one line of JSON (proto3 JSON of StreamThreadEventsResponse)", false)
@@ -57,8 +60,32 @@ async function follow(context: Context, threadId: string, flags: FollowFlags): P
       backoff: patience,
       onState: reportOutages(io),
     });
-    for await (const event of events) await io.stdout.write(`${line(event)}\n`);
+    let isBegun = false;
+    try {
+      for await (const event of events) {
+        isBegun = true;
+        await io.stdout.write(`${line(event)}\n`);
+      }
+    } catch (reason) {
+      throw isBegun || flags.after === undefined ? reason : explained(reason, flags.after);
+    }
   });
+}
+
+/** The server speaks of its own field; a person gave a flag. */
+function explained(reason: unknown, after: bigint): unknown {
+  const range = isError(reason, "sequence_out_of_range")
+    ? reason.detail
+    : reason instanceof ConnectError
+      ? reason.findDetails(SequenceRangeSchema)[0]
+      : undefined;
+  if (range === undefined) return reason;
+  const { headSequence, firstSequence } = range;
+  const message =
+    headSequence === 0n
+      ? `--after ${after} is beyond the end: the thread has no events yet`
+      : `--after ${after} is beyond the newest event, ${headSequence}`;
+  return new HeddleError("sequence_out_of_range", message, { detail: { headSequence, firstSequence }, cause: reason });
 }
 
 const jsonLine = (event: StreamThreadEventsResponse): string => toJsonString(StreamThreadEventsResponseSchema, event);

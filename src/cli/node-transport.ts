@@ -3,6 +3,7 @@
 import type { Http2Session } from "node:http2";
 import type { Interceptor, Transport } from "@connectrpc/connect";
 import { createGrpcTransport, Http2SessionManager } from "@connectrpc/connect-node";
+import { watchAnswers } from "./no-answer.js";
 
 export interface OpenTransport {
   readonly transport: Transport;
@@ -17,11 +18,12 @@ const largestMessageBytes = 4 * 1024 * 1024;
 
 export function openNodeTransport(server: string, token: string | undefined): OpenTransport {
   const manager = new Http2SessionManager(server, { pingIntervalMs, pingTimeoutMs });
+  const answers = watchAnswers();
   const transport = createGrpcTransport({
     baseUrl: server,
-    sessionManager: withoutUncaughtErrors(manager),
+    sessionManager: watched(manager, answers.watch),
     readMaxBytes: largestMessageBytes,
-    interceptors: token === undefined ? [] : [withToken(token)],
+    interceptors: [answers.interceptor, ...(token === undefined ? [] : [withToken(token)])],
   });
   return { transport, close: () => manager.abort() };
 }
@@ -37,10 +39,10 @@ const withToken =
 type SessionManager = Pick<Http2SessionManager, "authority" | "request" | "notifyResponseByteRead">;
 
 /**
- * The manager stops listening when it is aborted, but a session that broke just before tells its error later, and an error
+ * Shows each session to `watch`, and hears its errors: the manager stops listening when it is aborted, but a session that broke just before tells its error later, and an error
  * that nobody listens to ends the process. The streams have told it to whoever waited for an answer.
  */
-function withoutUncaughtErrors(manager: Http2SessionManager): SessionManager {
+function watched(manager: Http2SessionManager, watch: (session: Http2Session) => void): SessionManager {
   const known = new WeakSet<Http2Session>();
   return {
     authority: manager.authority,
@@ -49,6 +51,7 @@ function withoutUncaughtErrors(manager: Http2SessionManager): SessionManager {
       if (stream.session !== undefined && !known.has(stream.session)) {
         known.add(stream.session);
         stream.session.on("error", () => {});
+        watch(stream.session);
       }
       return stream;
     },

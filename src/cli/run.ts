@@ -1,7 +1,7 @@
 // The command line: parse, run one command, end with one code and at most one message.
 import { Command, CommanderError } from "commander";
 import { addCall } from "./call.js";
-import { endingOf, exitCodeHelp, exitCodes } from "./exit.js";
+import { endingOf, exitCodeHelp, exitCodes, helpHint } from "./exit.js";
 import { addFollow } from "./follow.js";
 import { interruptSignal } from "./interrupt.js";
 import type { Io } from "./io.js";
@@ -58,7 +58,7 @@ function createProgram(context: Context): Command {
     )
     .version(packageVersion(), "-V, --version", "print the version")
     .helpOption("-h, --help", "print this help")
-    .showHelpAfterError("(add --help to see what is possible)")
+    .showHelpAfterError(helpHint)
     .configureOutput({
       writeOut: print(io.stdout),
       writeErr: print(io.stderr),

@@ -1,6 +1,7 @@
 // heddle serve: a server, until somebody asks it to stop.
+import { resolve } from "node:path";
 import type { Command } from "commander";
-import { type ConfigFlags, loadConfig, logLevels } from "../config.js";
+import { type Config, type ConfigFlags, loadConfig, logLevels } from "../config.js";
 import { HeddleError } from "../thread/errors.js";
 import { endingOf } from "./exit.js";
 import type { Interrupted } from "./interrupt.js";
@@ -9,6 +10,7 @@ import { createLogger } from "./logger.js";
 import type { Context } from "./run.js";
 import { Failure } from "./source.js";
 import { styleFor } from "./terminal.js";
+import { packageVersion } from "./version.js";
 
 const help = `
 Prints one line, "heddle listening on URL", when it is ready; logs go to standard error. SIGTERM and Ctrl-C close it in
@@ -41,7 +43,10 @@ async function serve({ io, signal }: Context, flags: ConfigFlags): Promise<void>
     const logger = createLogger(config.logLevel, io);
     const { compose } = await import("../compose.js"); // Late, so that a wrong setting is named before anything is opened.
     const heddle = await compose(config, logger);
-    if (!signal.aborted) await announce(io, heddle.url, config.tokens.length > 0);
+    if (!signal.aborted) {
+      logger.info(factsOf(config, flags, heddle.url), "ready");
+      await announce(io, heddle.url, config.tokens.length > 0);
+    }
     const { signalName } = await interruption(signal);
     logger.info({ signal: signalName }, "closing; a second signal ends it at once");
     await heddle.close();
@@ -50,6 +55,17 @@ async function serve({ io, signal }: Context, flags: ConfigFlags): Promise<void>
     throw explained(reason, flags.logLevel ?? io.env["HEDDLE_LOG_LEVEL"]);
   }
 }
+
+/** What somebody who reads the log of another machine asks first. Counts and paths alone, nothing secret. */
+const factsOf = (config: Config, flags: ConfigFlags, url: string) => ({
+  version: packageVersion(),
+  url,
+  dataDir: config.dataDir,
+  ...(flags.config === undefined ? {} : { configFile: resolve(flags.config) }),
+  tls: config.tls !== undefined,
+  tokenCount: config.tokens.length,
+  node: process.version,
+});
 
 /** The line that scripts wait for. Nobody has to read it: a closed output is no reason to stop. */
 async function announce(io: Io, url: string, needsToken: boolean): Promise<void> {

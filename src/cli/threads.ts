@@ -6,7 +6,7 @@ import { countArgument } from "./arguments.js";
 import { dateTime } from "./format.js";
 import type { Context } from "./run.js";
 import { addSourceOptions, type SourceOptions, withSource } from "./source.js";
-import { clip, type Style, safeLine, styleFor } from "./terminal.js";
+import { type Style, safeLine, styleFor } from "./terminal.js";
 import { word } from "./words.js";
 
 interface ThreadsFlags extends SourceOptions {
@@ -35,13 +35,13 @@ async function threads(context: Context, flags: ThreadsFlags): Promise<void> {
   const { io, signal } = context;
   const { limit = Number.POSITIVE_INFINITY } = flags;
   const style = styleFor(io, "stdout");
-  const fitted = (line: string) => (io.stdout.columns === undefined ? line : clip(line, io.stdout.columns));
+  const row = rowFor(io.stdout.columns);
   let count = 0;
   await withSource(context, flags, async (source) => {
     for await (const thread of source.threads(signal)) {
-      if (count === 0 && !flags.json) await io.stdout.write(`${style.dim(fitted(columns(headings)))}\n`);
+      if (count === 0 && !flags.json) await io.stdout.write(`${style.dim(row(headings))}\n`);
       await io.stdout.write(
-        `${flags.json ? toJsonString(ThreadSchema, thread) : painted(thread, fitted(columns(cellsOf(thread))), style)}\n`,
+        `${flags.json ? toJsonString(ThreadSchema, thread) : painted(thread, row(cellsOf(thread)), style)}\n`,
       );
       if (++count >= limit) break;
     }
@@ -49,22 +49,46 @@ async function threads(context: Context, flags: ThreadsFlags): Promise<void> {
   if (count === 0 && !flags.json) await io.stderr.write("There are no threads yet.\n");
 }
 
-type Cells = readonly [id: string, state: string, head: string, open: string, created: string, title: string];
+type Column = "id" | "state" | "head" | "open" | "created" | "title";
+type Cells = Readonly<Record<Column, string>>;
 
-const headings: Cells = ["ID", "STATE", "HEAD", "OPEN", "CREATED", "TITLE"];
+const headings: Cells = {
+  id: "ID",
+  state: "STATE",
+  head: "HEAD",
+  open: "OPEN",
+  created: "CREATED",
+  title: "TITLE",
+};
 
 /** Rows are printed as pages arrive, so that widths are fixed; a longer number pushes its row to the right. */
-const columns = ([id, state, head, open, created, title]: Cells): string =>
-  `${id.padEnd(36)}  ${state.padEnd(9)}  ${head.padStart(8)}  ${open.padStart(4)}  ${created.padEnd(19)}  ${title}`.trimEnd();
+const widths: Readonly<Record<Column, number>> = { id: 36, state: 9, head: 8, open: 4, created: 19, title: 14 };
+const gap = "  ";
+const isNumber = (column: Column): boolean => column === "head" || column === "open";
+const droppedFirst: readonly Column[] = ["created", "open", "head"];
 
-const cellsOf = (thread: Thread): Cells => [
-  safeLine(thread.id),
-  word(ThreadState, thread.state),
-  String(thread.headSequence),
-  String(thread.openToolCalls),
-  dateTime(thread.createTime),
-  safeLine(thread.title),
-];
+/** Nothing is cut, here as in `follow`: a narrow terminal gets fewer columns, and wraps what is still too long. */
+function rowFor(terminalColumns = Number.POSITIVE_INFINITY): (cells: Cells) => string {
+  let shown = Object.keys(widths) as Column[];
+  const width = () => shown.reduce((sum, column) => sum + widths[column] + gap.length, -gap.length);
+  for (const column of droppedFirst) if (width() > terminalColumns) shown = shown.filter((each) => each !== column);
+  const padded = (column: Column, text: string) =>
+    isNumber(column) ? text.padStart(widths[column]) : text.padEnd(widths[column]);
+  return (cells) =>
+    shown
+      .map((column) => padded(column, cells[column]))
+      .join(gap)
+      .trimEnd();
+}
+
+const cellsOf = (thread: Thread): Cells => ({
+  id: safeLine(thread.id),
+  state: word(ThreadState, thread.state),
+  head: String(thread.headSequence),
+  open: String(thread.openToolCalls),
+  created: dateTime(thread.createTime),
+  title: safeLine(thread.title),
+});
 
 function painted(thread: Thread, line: string, style: Style): string {
   if (thread.state === ThreadState.RUNNING) return style.green(line);

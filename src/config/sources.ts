@@ -20,6 +20,8 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 export interface Problem {
   readonly field: string;
   readonly text: string;
+  /** The command line is what must change: not a variable, and not what a file says. */
+  readonly isFlag?: boolean;
 }
 
 /** One source, read and checked. `name` says where a value came from: `HEDDLE_LISTEN`, `--listen`, `heddle.json: listen`. */
@@ -48,7 +50,9 @@ const variables = {
 const flags: Readonly<Record<string, string>> = { listen: "--listen", data: "--data", logLevel: "--log-level" };
 
 export function readFlags(given: ConfigFlags): Layer {
-  return check({ listen: given.listen, data: given.data, logLevel: given.logLevel }, (path) => flags[dotted(path)]!);
+  const raw = { listen: given.listen, data: given.data, logLevel: given.logLevel };
+  const layer = check(raw, (path) => flags[dotted(path)]!);
+  return { ...layer, problems: layer.problems.map((problem) => ({ ...problem, isFlag: true })) };
 }
 
 export function readEnvironment(env: Environment): Layer {
@@ -68,7 +72,7 @@ export function readEnvironment(env: Environment): Layer {
 export function readFile(path: string): Layer {
   const name = (at: Path) => (at.length === 0 ? path : `${path}: ${dotted(at)}`);
   const text = readText(path);
-  if ("problem" in text) return { values: {}, problems: [{ field: "", text: text.problem }], name };
+  if ("problem" in text) return { values: {}, problems: [text.problem], name };
   const syntax = findSyntaxProblem(text.json);
   if (syntax !== undefined) return { values: {}, problems: [{ field: "", text: atPlace(path, syntax) }], name };
   const layer = check(JSON.parse(text.json), name);
@@ -82,11 +86,11 @@ export function dotted(path: Path): string {
     .join("");
 }
 
-function readText(path: string): { json: string } | { problem: string } {
+function readText(path: string): { json: string } | { problem: Problem } {
   try {
     const bytes = readFileSync(path);
     if (bytes.length > largestFileBytes)
-      return { problem: `${path}: must be at most 1 MiB of JSON, not ${bytes.length} bytes` };
+      return { problem: { field: "", text: `${path}: must be at most 1 MiB of JSON, not ${bytes.length} bytes` } };
     return { json: bytes.toString("utf8").replace(/^\uFEFF/, "") };
   } catch (reason) {
     const code = (reason as NodeJS.ErrnoException).code;
@@ -96,7 +100,7 @@ function readText(path: string): { json: string } | { problem: string } {
         : code === "EISDIR"
           ? "it is a directory"
           : `it cannot be read (${code ?? "unknown error"})`;
-    return { problem: `--config ${path}: ${why}; give the path of a JSON file` };
+    return { problem: { field: "", text: `--config ${path}: ${why}; give the path of a JSON file`, isFlag: true } };
   }
 }
 

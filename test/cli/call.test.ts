@@ -93,6 +93,17 @@ describe("heddle call", () => {
     );
   });
 
+  test("an error does not repeat the result", async () => {
+    const completeSummary = "Interrupted: x went silent";
+    const message = `${completeSummary}. Whether it had an effect is not known`;
+    await using server = await serving(
+      call({ completeSummary, error: { kind: "lost", message } } as Partial<ToolCall>),
+    );
+    expect((await heddle(["call", id, "--server", server.url])).stdout).toContain(
+      `result     ${completeSummary}\n  error      lost, Whether it had an effect is not known\n`,
+    );
+  });
+
   test("--json is the whole answer in one line", async () => {
     await using server = await serving(call());
     const { stdout } = await heddle(["call", id, "--json", "--server", server.url]);

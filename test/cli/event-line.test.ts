@@ -99,6 +99,30 @@ test("a follower who came later sees the tool's name, or the call's id", () => {
   expect(line(event({ case: "toolCallInputCompleted", value: { toolCallId } }))).toContain("call 0d4f5c1e");
 });
 
+test("an error does not repeat the summary", () => {
+  const line = eventLines(plain, () => noon);
+  const complete = (summary: string, message: string) =>
+    line(
+      event({
+        case: "toolCallComplete",
+        value: {
+          toolCallId,
+          toolName: "bash",
+          outcome: ToolCallOutcome.INTERRUPTED,
+          summary,
+          error: { kind: "lost", message },
+        },
+      }),
+    ).slice("12:00:00.007      1  ✗ interrupted ".length);
+  const summary = "Interrupted: x went silent";
+  expect(complete(summary, `${summary}. Whether it had an effect is not known`)).toBe(
+    `bash: ${summary} (lost, Whether it had an effect is not known)`,
+  );
+  expect(complete(summary, summary)).toBe(`bash: ${summary} (lost)`);
+  expect(complete(summary, "no heartbeat")).toBe(`bash: ${summary} (lost, no heartbeat)`);
+  expect(complete("", "no heartbeat")).toBe("bash (lost, no heartbeat)");
+});
+
 test("another day shows its date", () => {
   const line = eventLines(plain, () => new Date(2025, 5, 2));
   expect(line(event({ case: "runResumed", value: {} }))).toMatch(/^2025-06-01 12:00:00\.007 /);

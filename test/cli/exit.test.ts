@@ -13,10 +13,10 @@ describe("endings", () => {
     [
       heddleError(Code.Unavailable, "SHUTTING_DOWN", "going away"),
       4,
-      `cannot reach the server at ${server}: going away.`,
+      `cannot reach the server at ${server}: going away`,
     ],
-    [new ConnectError("HTTP 502", Code.Unavailable), 4, `cannot reach the server at ${server}: HTTP 502.`],
-    [new ConnectError("timed out", Code.DeadlineExceeded), 4, `cannot reach the server at ${server}: timed out.`],
+    [new ConnectError("HTTP 502", Code.Unavailable), 4, `cannot reach the server at ${server}: HTTP 502`],
+    [new ConnectError("timed out", Code.DeadlineExceeded), 4, `cannot reach the server at ${server}: timed out`],
     [new ConnectError("HTTP 404", Code.Unimplemented), 4, `${server} does not answer as a Heddle server: HTTP 404`],
     [untrusted(), 4, `the certificate of ${server} is not trusted: self-signed certificate. Set NODE_EXTRA_CA_CERTS`],
     [new HeddleError("thread_deleted", "gone"), 3, "gone"],
@@ -30,6 +30,17 @@ describe("endings", () => {
     if (message === "") expect(ending.message).toBe("");
   });
 });
+
+test("only a refused connection is advice to start a server", () => {
+  expect(endingOf(failed("ECONNREFUSED"), server).message).toContain('Start one with "heddle serve"');
+  expect(endingOf(failed("ENOTFOUND"), server).message).toBe(`cannot reach the server at ${server}: ENOTFOUND`);
+  expect(endingOf(new ConnectError("HTTP 502", Code.Unavailable), server).message).not.toContain("Start one");
+});
+
+/** A connection that could not be made. Of a name with several addresses, Node says no more than the code. */
+function failed(code: string): ConnectError {
+  return new ConnectError("", Code.Unavailable, undefined, undefined, Object.assign(new Error(""), { code }));
+}
 
 function untrusted(): ConnectError {
   const cause = Object.assign(new Error("self-signed certificate"), { code: "DEPTH_ZERO_SELF_SIGNED_CERT" });

@@ -1,5 +1,6 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import { describe, expect, test } from "vitest";
+import { SequenceRangeSchema } from "../../gen/heddle/v1/error_pb.js";
 import { Closing_Reason } from "../../gen/heddle/v1/event_pb.js";
 import { heddleError } from "../../src/client/resumable.js";
 import { caughtUp, closing, entry, ready, silence, some, threadId, upTo } from "../client/support.js";
@@ -90,6 +91,22 @@ describe("ends that are not tried again", () => {
     });
     const { code, stderr, stdout } = await heddle(["follow", threadId, "--server", server.url]);
     expect({ code, stderr, stdout }).toEqual({ code: expected, stderr: `heddle: ${message}\n`, stdout: "" });
+  });
+
+  test.each([
+    [7n, "--after 99 is beyond the newest event, 7"],
+    [0n, "--after 99 is beyond the end: the thread has no events yet"],
+  ])("a position beyond the head, %d, is said in the flag's words", async (headSequence, message) => {
+    await using server = await fakeServer({
+      // biome-ignore lint/correctness/useYield: the error comes instead of the first frame.
+      async *streamThreadEvents() {
+        throw new ConnectError("after_sequence is beyond the head", Code.OutOfRange, undefined, [
+          { desc: SequenceRangeSchema, value: { headSequence, firstSequence: 1n } },
+        ]);
+      },
+    });
+    const { code, stderr } = await heddle(["follow", threadId, "--after", "99", "--server", server.url]);
+    expect({ code, stderr }).toEqual({ code: 1, stderr: `heddle: ${message}\n` });
   });
 
   test("deleted while it is followed", async () => {

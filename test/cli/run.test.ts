@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
+import { type AddressInfo, createServer as createTcpServer, type Server } from "node:net";
+import { createServer as createTlsServer } from "node:tls";
 import { describe, expect, test, vi } from "vitest";
 import { exitCodes } from "../../src/cli/exit.js";
 import { interruptSignal } from "../../src/cli/interrupt.js";
@@ -14,7 +15,7 @@ describe("usage", () => {
     [["folow"], "heddle: unknown command 'folow'\n(Did you mean follow?)"],
     [["threads", "--jsn"], "heddle: unknown option '--jsn'\n(Did you mean --json?)"],
     [["follow"], "heddle: missing required argument 'thread'"],
-    [["follow", "abc"], "It must be an id such as"],
+    [["follow", "abc\u001b"], 'heddle: "abc\\u{1b}" is not the id of a thread. An id looks like'],
     [["follow", threadId, "extra"], "heddle: too many arguments for 'follow'"],
     [["follow", threadId, "--after", "-1"], "It must be the sequence of an event"],
     [["follow", threadId, "--after", "18446744073709551616"], "It must be the sequence of an event"],
@@ -22,13 +23,18 @@ describe("usage", () => {
     [["threads", "--server", "ftp://x"], "It must be the URL of a server"],
     [["threads", "--server", "http://x:1/path"], "It must be the URL of a server"],
     [["threads", "--server", "http://x:1", "--data", "d"], "cannot be used with option"],
-    [["call", "abc"], "It must be an id such as"],
+    [["call", "abc"], 'heddle: "abc" is not the id of a tool call. An id looks like'],
+    [["call", "abc"], '"heddle follow <thread>" prints it on the line that says "named"'],
     [["serve", "--port", "1"], "heddle: unknown option '--port'"],
+    [["serve", "--listen", "foo"], "heddle: --listen must be host:port"],
+    [["serve", "--log-level", "loud"], "heddle: --log-level must be one of"],
+    [["serve", "--config", "/nope.json"], "heddle: --config /nope.json: there is no such file"],
   ])("%j ends with code 2 and says what is wrong", async (args, message) => {
     const { code, stdout, stderr } = await heddle(args);
     expect(code).toBe(2);
     expect(stdout).toBe("");
     expect(stderr).toContain(message);
+    expect(stderr).toMatch(/\n\(add --help to see what is possible\)\n$/);
   });
 
   test("a wrong HEDDLE_SERVER is named", async () => {
@@ -46,7 +52,7 @@ describe("help", () => {
   test("lists every exit code", async () => {
     const { code, stdout } = await heddle(["--help"]);
     expect(code).toBe(0);
-    for (const each of [...Object.values(exitCodes), 130])
+    for (const each of [...Object.values(exitCodes), 130, 143])
       expect(stdout).toMatch(new RegExp(`^ {2}${each} {2,}\\S`, "m"));
   });
 
@@ -59,6 +65,12 @@ describe("help", () => {
       expect(code).toBe(0);
       expect(stdout).toMatch(new RegExp(`Examples:\\n(.|\\n)*\\$ .*heddle ${command}`));
     }
+  });
+
+  test("of call says where an id comes from", async () => {
+    expect((await heddle(["call", "--help"])).stdout).toContain(
+      'on the line that says "named" in what "heddle follow <thread>" prints',
+    );
   });
 
   test("--version is the package's", async () => {
@@ -75,21 +87,63 @@ test("a server that is not Heddle is said to be none", async () => {
   other.closeAllConnections();
   other.close();
   expect(code).toBe(4);
-  expect(stderr).toMatch(new RegExp(`^heddle: (cannot reach the server at )?${server}`));
+  expect(stderr).toMatch(new RegExp(`^heddle: ((cannot reach the server|something listens) at )?${server}`));
+});
+
+/** Listens on a free port for as long as the test needs it. */
+async function listening(server: Server): Promise<{ address: string } & AsyncDisposable> {
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return {
+    address: `127.0.0.1:${(server.address() as AddressInfo).port}`,
+    async [Symbol.asyncDispose]() {
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+describe("a port that closes the connection before it answers", () => {
+  test.each([["threads"], ["follow", threadId]])("%s to a TLS port is told to try https", async (...command) => {
+    await using port = await listening(createTlsServer());
+    const { code, stderr } = await heddle([...command, "--server", port.address]);
+    expect({ code, stderr }).toEqual({
+      code: 4,
+      stderr: `heddle: something listens at http://${port.address}, but closes the connection before it answers: it does not speak plain HTTP/2. If it speaks TLS, try --server https://${port.address}\n`,
+    });
+  });
+
+  test("one that only hangs up is told the same", async () => {
+    await using port = await listening(createTcpServer((socket) => socket.once("data", () => socket.destroy())));
+    const { code, stderr } = await heddle(["threads", "--server", port.address]);
+    expect(code).toBe(4);
+    expect(stderr).toContain("something listens at");
+    expect(stderr).not.toContain("heddle serve");
+  });
 });
 
 describe("heddle serve, before it starts", () => {
-  test("names every problem of the configuration and ends with code 1", async () => {
+  test("a wrong variable, or a file that says something wrong, ends with code 1", async () => {
+    const { code, stderr } = await heddle(["serve"], fakeIo({ env: { HEDDLE_LISTEN: "x" } }));
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/^heddle: HEDDLE_LISTEN must be host:port[^\n]*\n$/);
+    // This very file is one, and is no JSON.
+    expect(await heddle(["serve", "--config", import.meta.filename])).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/run\.test\.ts:1:1: this is not JSON[^\n]*\n$/),
+    });
+  });
+
+  test("names every problem of the configuration, and ends with code 2 when a flag is among them", async () => {
     const { code, stdout, stderr } = await heddle(
       ["serve", "--listen", "x"],
       fakeIo({ env: { HEDDLE_LOG_LEVEL: "loud" } }),
     );
-    expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+    expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
     const lines = stderr.trimEnd().split("\n");
     expect(lines).toEqual([
       "heddle: the configuration has 2 problems:",
       expect.stringMatching(/^ {2}- HEDDLE_LOG_LEVEL must be one of/),
       expect.stringMatching(/^ {2}- --listen must be host:port/),
+      "(add --help to see what is possible)",
     ]);
   });
 

@@ -1,5 +1,8 @@
 // heddle serve inside this process: what it prints, and when it stops.
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { packageVersion } from "../../src/cli/version.js";
 import { newDataDir, removeDataDir } from "../support/server-process.js";
 import { fakeIo, heddle } from "./support.js";
 
@@ -42,6 +45,36 @@ describe("heddle serve", () => {
     const token = "0123456789abcdef";
     const { stderr } = await startAndStop({ isTTY: true, env: { NO_COLOR: "1", HEDDLE_TOKEN: token } });
     expect(stderr).toContain('-H "authorization: Bearer $HEDDLE_TOKEN"');
+    expect(stderr).not.toContain(token);
+  });
+
+  test("logs what it is when it is ready, and no token", async () => {
+    const token = "0123456789abcdef";
+    const config = join(dataDir, "heddle.json");
+    writeFileSync(config, JSON.stringify({ tokens: [{ name: "a", token }], logLevel: "info" }));
+    const io = fakeIo();
+    io.stdout.onWrite = () => queueMicrotask(() => io.signal("SIGTERM"));
+    const listen = ["--listen", "127.0.0.1:0", "--data", dataDir];
+    const { stdout, stderr } = await heddle(["serve", ...listen, "--config", config], io);
+    const lines = stderr
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line));
+    expect(lines.filter(({ msg }) => msg === "ready")).toEqual([
+      {
+        level: "info",
+        time: expect.any(String),
+        pid: process.pid,
+        msg: "ready",
+        version: packageVersion(),
+        url: stdout.trim().split(" ").at(-1),
+        dataDir,
+        configFile: config,
+        tls: false,
+        tokenCount: 1,
+        node: process.version,
+      },
+    ]);
     expect(stderr).not.toContain(token);
   });
 

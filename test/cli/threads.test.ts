@@ -51,11 +51,22 @@ describe("heddle threads", () => {
     ).toEqual(["thread 1", "thread 2", "thread 3"]);
   });
 
-  test("a terminal's rows fit into it", async () => {
-    await using server = await paged([thread(1, { title: "t".repeat(200) })]);
-    const io = fakeIo({ isTTY: true, columns: 100, env: { NO_COLOR: "1" } });
+  test.each([
+    [100, "ID STATE HEAD OPEN CREATED TITLE"],
+    [99, "ID STATE HEAD OPEN TITLE"],
+    [80, "ID STATE HEAD OPEN TITLE"],
+    [78, "ID STATE HEAD TITLE"],
+    [72, "ID STATE TITLE"],
+    [40, "ID STATE TITLE"],
+  ])("a terminal of %d columns gets those that fit, and nothing of them is cut", async (columns, headings) => {
+    const title = "t".repeat(200);
+    await using server = await paged([thread(1, { title })]);
+    const io = fakeIo({ isTTY: true, columns, env: { NO_COLOR: "1" } });
     const { stdout } = await heddle(["threads", "--server", server.url], io);
-    for (const line of stdout.split("\n")) expect(line.length).toBeLessThanOrEqual(100);
+    const [head, row] = stdout.split("\n");
+    expect(head!.split(/ +/).join(" ")).toBe(headings);
+    expect(row).toMatch(new RegExp(`^${thread(1).id}  idle .*  ${title}$`));
+    expect(row!.indexOf(title)).toBe(head!.indexOf("TITLE"));
   });
 
   test("Ctrl-C while it waits for an answer ends it quietly", async () => {
