@@ -27,9 +27,9 @@ const peerNames = Object.keys(limits) as PeerName[];
 
 const shapes: readonly Shape[] = [
   { subscribers: 100, connections: 10, batchEvents: 1, batches: 300 },
-  { subscribers: 1000, connections: 20, batchEvents: 1, batches: 50 },
+  { subscribers: 1000, connections: 20, batchEvents: 1, batches: 40 },
   { subscribers: 100, connections: 10, batchEvents: 10, batches: 60 },
-  { subscribers: 1000, connections: 20, batchEvents: 10, batches: 12 },
+  { subscribers: 1000, connections: 20, batchEvents: 10, batches: 8 },
 ];
 
 const rounds = 3;
