@@ -33,8 +33,8 @@ export class Feed {
   #full = false;
   #reading = false;
   readonly #onNews = (): void => this.#pump();
-  /** When it last wrote, for heartbeats. */
-  lastWriteAt = performance.now();
+  /** How often the timer has looked since it last wrote. A count, because asking the time for every write would cost more. */
+  quietLooks = 0;
   readonly openedAt = performance.now();
 
   constructor(cursor: Cursor, options: FeedOptions) {
@@ -145,7 +145,7 @@ export class Feed {
   }
 
   #write(frames: Buffer): void {
-    this.lastWriteAt = performance.now();
+    this.quietLooks = 0;
     if (!this.#options.sink.write(frames)) this.#full = true;
   }
 

@@ -55,7 +55,7 @@ export class Feeds {
   #look(nowMs: number): void {
     for (const [feed, { maxAgeMs }] of this.#open) {
       if (nowMs - feed.openedAt > maxAgeMs) feed.close(ClosingReason.MAX_AGE);
-      else if (nowMs - feed.lastWriteAt >= this.#timing.heartbeatMs) feed.heartbeat();
+      else if (++feed.quietLooks >= looksPerHeartbeat) feed.heartbeat();
     }
   }
 }
