@@ -1,6 +1,6 @@
 // Durable appends a second, 256 threads with one in flight each, in one process. Three subjects do the same work:
 //   recorder   Recordings.record: lease, transition check, redaction, encoding, then the append (RecordEvents without HTTP)
-//   log        EventLog.append with the batch that the recorder makes: one event, the thread's document, its busy mark
+//   log        EventLog.append with the batch that the recorder makes: one event and the thread's document
 //   raw lmdb   the same puts, keys and values of the same bytes, flushed
 import type { AppendBatch } from "../../src/log/event-log.js";
 import { newId, type ThreadId } from "../../src/thread/ids.js";
