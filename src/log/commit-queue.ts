@@ -32,6 +32,8 @@ export class CommitQueue {
   /** Ends the wait for more. Set while a group gathers. */
   #haveEnough: (() => void) | undefined;
   #running: Promise<void> | undefined;
+  /** The last commit was shared: whoever shared it is likely to ask again in this turn. */
+  #isCrowded = false;
   readonly #commit: (group: Write) => Promise<void>;
 
   /** `commit` lands a group whole or rejects; it is never called before it has settled. */
@@ -56,7 +58,8 @@ export class CommitQueue {
 
   async #run(): Promise<void> {
     do {
-      await this.#gather();
+      // A lone writer is not made to wait for others.
+      if (this.#isCrowded) await this.#gather();
       await this.#settle(this.#takeGroup());
     } while (this.#entries.length > 0);
     this.#running = undefined;
@@ -87,6 +90,7 @@ export class CommitQueue {
   }
 
   async #settle(group: Entry[]): Promise<void> {
+    this.#isCrowded = group.length > 1;
     try {
       await this.#commit(group.flatMap(({ write }) => write));
       for (const { resolve } of group) resolve();
