@@ -16,7 +16,7 @@ const verdicts: Readonly<Record<Code, "resume" | "final" | "by cause">> = {
   [Code.NotFound]: "final",
   [Code.AlreadyExists]: "final",
   [Code.PermissionDenied]: "final",
-  // Too many streams for now, or a message that is too large for ever.
+  // Too many streams at this moment, or a message that is too large for ever.
   [Code.ResourceExhausted]: "by cause",
   [Code.FailedPrecondition]: "final",
   // Node clients say so when the connection is reset. A stream that only reads aborts nothing else.
