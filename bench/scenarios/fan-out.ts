@@ -62,20 +62,16 @@ async function measureShape(bench: Bench, shape: Shape): Promise<Row[]> {
     bench.progress(`${figure}: ${name} had ${(await eventsPerWrite()).toFixed(2)} events in a write`);
   }
   for (const { stop } of [heddle, ...peers]) await stop();
-  return rowsOf(figure, measured, shape);
+  return rowsOf(figure, measured);
 }
 
-function rowsOf(figure: string, measured: Readonly<Record<string, number[]>>, { batchEvents }: Shape): Row[] {
+function rowsOf(figure: string, measured: Readonly<Record<string, number[]>>): Row[] {
   const heddle = measured["heddle"]!;
   const alone = measured["append alone"]!;
   const deliveries = heddle.map((value, round) => value - alone[round]!);
   const against = (name: PeerName) => ({ peer: { name, values: measured[name]! }, show: micros });
   return [
-    ...peerNames.map((name) =>
-      isJudged(name, batchEvents)
-        ? atMost({ figure, heddle: deliveries, ...against(name), ...limits[name] })
-        : noted({ figure, heddle: deliveries, ...against(name) }),
-    ),
+    ...peerNames.map((name) => atMost({ figure, heddle: deliveries, ...against(name), ...limits[name] })),
     noted({
       figure: `${figure}, with RecordEvents and its append (${micros(median(alone))})`,
       heddle,
@@ -83,9 +79,6 @@ function rowsOf(figure: string, measured: Readonly<Record<string, number[]>>, { 
     }),
   ];
 }
-
-/** One event a write costs raw HTTP/2 itself about half of what grpc-js takes: there is nothing to win there. */
-const isJudged = (name: PeerName, batchEvents: number): boolean => name === "raw-http2" || batchEvents > 1;
 
 interface Subject {
   readonly name: string;
