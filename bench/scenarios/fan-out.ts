@@ -1,13 +1,19 @@
 // Server CPU (user and system, all threads) for one event delivered to one subscriber. The peers make their events out of
 // nothing, so the price of Heddle's (the producer's request, the checks, the flushed append) is measured in the same rounds,
 // on a thread that nobody follows, and taken off; the last row of a group has it in.
+//
+// Two regimes. At the pace of one producer that waits for its answers, each batch is one write a subscriber, and everybody
+// keeps that pace. At full speed, many events are in flight in the server's own process: what has piled up behind a flush goes
+// out in one write, and the frameworks get one event after the other, as fast as they can.
 import { newId } from "../../src/thread/ids.js";
 import { type Bench, interleaved, type Scenario } from "../scenario.js";
+import type { Pace } from "../support/pace.js";
 import { atMost, micros, noted, type Row } from "../support/rows.js";
 import { median } from "../support/statistics.js";
 import type { Running, Workspace } from "../support/workspace.js";
 import type { PeerAsks, PeerName } from "../workers/peer-server.js";
 import type { ProducerAsks } from "../workers/producer.js";
+import type { InsideAsks } from "../workers/recorder-inside.js";
 import type { SubscriberAsks } from "../workers/subscribers.js";
 
 interface Shape {
@@ -15,6 +21,8 @@ interface Shape {
   readonly connections: number;
   readonly batches: number;
   readonly batchEvents: number;
+  /** A batch is not one request but so many events in flight, and nobody waits for anything. */
+  readonly fullSpeed?: true;
 }
 
 /** Heddle's figure in parts of the peer's. */
@@ -30,6 +38,8 @@ const shapes: readonly Shape[] = [
   { subscribers: 1000, connections: 20, batchEvents: 1, batches: 40 },
   { subscribers: 100, connections: 10, batchEvents: 10, batches: 60 },
   { subscribers: 1000, connections: 20, batchEvents: 10, batches: 8 },
+  { subscribers: 100, connections: 10, batchEvents: 32, batches: 64, fullSpeed: true },
+  { subscribers: 1000, connections: 20, batchEvents: 32, batches: 8, fullSpeed: true },
 ];
 
 const rounds = 3;
@@ -49,8 +59,8 @@ export const fanOut: Scenario = {
 const shortened = (shape: Shape): Shape => ({ ...shape, batches: Math.ceil(shape.batches / 6) });
 
 async function measureShape(bench: Bench, shape: Shape): Promise<Row[]> {
-  const figure = `fan-out to ${shape.subscribers}, ${shape.batchEvents} a write`;
-  const heddle = await startHeddle(bench.workspace, shape);
+  const figure = `fan-out to ${shape.subscribers}, ${shape.fullSpeed ? "full speed" : `${shape.batchEvents} a write`}`;
+  const heddle = await (shape.fullSpeed ? startInside : startHeddle)(bench.workspace, shape);
   const peers = await Promise.all(peerNames.map((peer) => startPeer(bench.workspace, peer, shape)));
   const measures = atOnePace([heddle.followed, heddle.alone, ...peers], shape);
   await interleaved(1, measures); // To warm up.
@@ -62,10 +72,10 @@ async function measureShape(bench: Bench, shape: Shape): Promise<Row[]> {
     bench.progress(`${figure}: ${name} had ${(await eventsPerWrite()).toFixed(2)} events in a write`);
   }
   for (const { stop } of [heddle, ...peers]) await stop();
-  return rowsOf(figure, measured);
+  return rowsOf(figure, shape, measured);
 }
 
-function rowsOf(figure: string, measured: Readonly<Record<string, number[]>>): Row[] {
+function rowsOf(figure: string, { fullSpeed }: Shape, measured: Readonly<Record<string, number[]>>): Row[] {
   const heddle = measured["heddle"]!;
   const alone = measured["append alone"]!;
   const deliveries = heddle.map((value, round) => value - alone[round]!);
@@ -73,7 +83,7 @@ function rowsOf(figure: string, measured: Readonly<Record<string, number[]>>): R
   return [
     ...peerNames.map((name) => atMost({ figure, heddle: deliveries, ...against(name), ...limits[name] })),
     noted({
-      figure: `${figure}, with RecordEvents and its append (${micros(median(alone))})`,
+      figure: `${figure}, with ${fullSpeed ? "recorder and append" : "RecordEvents and its append"} (${micros(median(alone))})`,
       heddle,
       ...against("raw-http2"),
     }),
@@ -129,6 +139,34 @@ async function startHeddle(workspace: Workspace, shape: Shape) {
   return { followed, alone, stop: () => stopInTurn([subscribers, producer, lonely, server]) };
 }
 
+/** The recorder is called in the server's process, as the peers make their events in theirs. */
+async function startInside(workspace: Workspace, shape: Shape) {
+  const server = await workspace.worker<InsideAsks>("recorder-inside.ts", [workspace.directory()]);
+  const { port, threadId, head } = await server.ask("open", undefined);
+  const events = shape.batches * shape.batchEvents;
+  const flood = (followed: boolean) => server.ask("flood", { events, inFlight: shape.batchEvents, followed });
+  await flood(false);
+  const subscribers = await subscribe(workspace, shape, { port, threadId, afterSequence: head });
+  const deliveries = deliveriesOf(shape);
+  const followed: Subject = {
+    name: "heddle",
+    measure: () => cpuPerDelivery(server, { subscribers, deliveries, produce: () => flood(true) }),
+    eventsPerWrite: () => eventsPerWrite(subscribers),
+  };
+  const alone: Subject = {
+    name: "append alone",
+    measure: () => cpuPerDelivery(server, { deliveries, produce: () => flood(false) }),
+    eventsPerWrite: async () => shape.batchEvents,
+  };
+  return { followed, alone, stop: () => stopInTurn([subscribers, server]) };
+}
+
+/** At full speed the frameworks are given single events and no pause; raw HTTP/2 keeps to Heddle's writes and pace always. */
+const paceOf = (peer: PeerName, { batches, batchEvents, fullSpeed }: Shape, intervalMs: number): Pace =>
+  fullSpeed && peer !== "raw-http2"
+    ? { batches: batches * batchEvents, batchEvents: 1, intervalMs: 0 }
+    : { batches, batchEvents, intervalMs };
+
 async function startPeer(workspace: Workspace, name: PeerName, shape: Shape) {
   const threadId = newId();
   const server = await workspace.worker<PeerAsks>("peer-server.ts", [name, threadId]);
@@ -137,8 +175,9 @@ async function startPeer(workspace: Workspace, name: PeerName, shape: Shape) {
   const subject: Subject = {
     name,
     measure: async (intervalMs) => {
-      await server.ask("prepare", { ...shape, intervalMs });
-      const produce = () => server.ask("publish", { ...shape, intervalMs });
+      const pace = paceOf(name, shape, intervalMs);
+      await server.ask("prepare", pace);
+      const produce = () => server.ask("publish", pace);
       return cpuPerDelivery(server, { subscribers, deliveries: deliveriesOf(shape), produce });
     },
     eventsPerWrite: () => eventsPerWrite(subscribers),

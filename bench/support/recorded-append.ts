@@ -23,20 +23,28 @@ export async function openOutputProducer({ threads }: Pick<BuiltCore, "threads">
   return { threadId, head, record: () => send(line) };
 }
 
-/** Records one line in a new data directory, and keeps what the recorder gave to the log. */
-export async function capturedAppend(dir: string): Promise<AppendBatch> {
-  const { log, close } = await openBuiltCore(dir);
-  let captured: AppendBatch | undefined;
-  const watched = new Proxy(log, {
+/** The log, with somebody told of every append before it is made. */
+export function watchAppends(log: EventLog, onAppend: (batch: AppendBatch) => void): EventLog {
+  return new Proxy(log, {
     get(target, name: keyof EventLog) {
       if (name !== "append") return target[name].bind(target);
       return (key: ThreadKey, head: bigint, batch: AppendBatch) => {
-        captured = batch;
+        onAppend(batch);
         return target.append(key, head, batch);
       };
     },
   });
-  const core = await wire(watched);
+}
+
+/** Records one line in a new data directory, and keeps what the recorder gave to the log. */
+export async function capturedAppend(dir: string): Promise<AppendBatch> {
+  const { log, close } = await openBuiltCore(dir);
+  let captured: AppendBatch | undefined;
+  const core = await wire(
+    watchAppends(log, (batch) => {
+      captured = batch;
+    }),
+  );
   const { record } = await openOutputProducer(core);
   await record();
   await core.close();

@@ -1,11 +1,10 @@
 // A peer in a process of its own. Arguments: which peer, and the thread's id.
-import { setTimeout as sleep } from "node:timers/promises";
 import { startConnectNode } from "../peers/connect-node.js";
 import { startGrpcJs } from "../peers/grpc-js.js";
 import { startRawHttp2 } from "../peers/raw-http2.js";
 import { answerAsks } from "../support/ask.js";
 import { storedLines } from "../support/events.js";
-import type { Pace } from "../support/pace.js";
+import { beat, type Pace } from "../support/pace.js";
 
 const peers = { "raw-http2": startRawHttp2, "connect-node": startConnectNode, "grpc-js": startGrpcJs };
 export type PeerName = keyof typeof peers;
@@ -27,7 +26,7 @@ const asks = {
   },
   publish: async ({ intervalMs }: Pace) => {
     for (const publish of prepared) {
-      const due = sleep(intervalMs);
+      const due = beat(intervalMs);
       publish();
       await due;
     }

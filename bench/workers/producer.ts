@@ -1,5 +1,4 @@
 // A producer over RecorderService: one thread, one recording, one run, lines of output in batches.
-import { setTimeout as sleep } from "node:timers/promises";
 import { createClient } from "@connectrpc/connect";
 import { createGrpcTransport } from "@connectrpc/connect-node";
 import { RecorderService } from "../../gen/heddle/v1/recorder_service_pb.js";
@@ -7,7 +6,7 @@ import { ThreadService } from "../../gen/heddle/v1/thread_service_pb.js";
 import type { ThreadEvent } from "../../src/thread/event.js";
 import { answerAsks } from "../support/ask.js";
 import { eventTextBytes, OutputScript } from "../support/events.js";
-import type { Pace } from "../support/pace.js";
+import { beat, type Pace } from "../support/pace.js";
 import { sharedNowMs } from "../support/statistics.js";
 
 /** Longer than any pause of the bench. */
@@ -30,7 +29,7 @@ const asks = {
     const events = Array.from({ length: batchEvents }, () => recording.script.line(textBytes ?? eventTextBytes));
     const sentMs = new Float64Array(batches);
     for (let batch = 0; batch < batches; batch++) {
-      const due = sleep(intervalMs);
+      const due = beat(intervalMs);
       sentMs[batch] = sharedNowMs();
       await recording.record(events);
       await due;

@@ -1,18 +1,23 @@
 // A server whose recorder is called from inside its process: an append without a producer's request in front of it.
 // Arguments: the data directory.
-import { setTimeout as sleep } from "node:timers/promises";
 import { defaultConfig } from "../../src/config.js";
 import { answerAsks } from "../support/ask.js";
-import { load, openBuiltCore } from "../support/built.js";
-import type { Pace } from "../support/pace.js";
-import { openOutputProducer } from "../support/recorded-append.js";
+import { load, openBuiltCore, wire } from "../support/built.js";
+import { beat, type Pace } from "../support/pace.js";
+import { openOutputProducer, watchAppends } from "../support/recorded-append.js";
 import { sharedNowMs } from "../support/statistics.js";
 
 const [dir] = process.argv.slice(2) as [string];
 const { createLane } = await load<typeof import("../../src/projection/connect/lane.js")>("projection/connect/lane.js");
 const { refuse } = await load<typeof import("../../src/projection/connect/refuse.js")>("projection/connect/refuse.js");
 const { startServer } = await load<typeof import("../../src/server/start-server.js")>("server/start-server.js");
-const core = await openBuiltCore(dir);
+const { log } = await openBuiltCore(dir);
+let appendedMs = 0;
+const core = await wire(
+  watchAppends(log, () => {
+    appendedMs = sharedNowMs();
+  }),
+);
 const silent = { debug() {}, info() {}, warn() {}, error() {} };
 const { limits, timing } = defaultConfig;
 const server = await startServer({
@@ -27,18 +32,31 @@ const server = await startServer({
   reject: refuse,
 });
 const producer = await openOutputProducer(core);
+/** Of a thread that nobody follows. */
+const lonely = await openOutputProducer(core);
 
 const asks = {
   open: () => ({ port: server.port, threadId: producer.threadId, head: producer.head }),
-  produce: async ({ batches, intervalMs }: Pace) => {
+  /** One event after the other. When each was given to the recorder, or by the recorder to the log. */
+  produce: async ({ batches, intervalMs, since }: Pace & { since: "recorder" | "append" }) => {
     const sentMs = new Float64Array(batches);
     for (let batch = 0; batch < batches; batch++) {
-      const due = sleep(intervalMs);
-      sentMs[batch] = sharedNowMs();
+      const due = beat(intervalMs);
+      const calledMs = sharedNowMs();
       await producer.record();
+      sentMs[batch] = since === "append" ? appendedMs : calledMs;
       await due;
     }
     return sentMs;
+  },
+  /** At full speed: the next event is given as soon as one of those in flight is stored. */
+  flood: async ({ events, inFlight, followed }: { events: number; inFlight: number; followed: boolean }) => {
+    const { record } = followed ? producer : lonely;
+    let left = events;
+    const send = async (): Promise<void> => {
+      while (left-- > 0) await record();
+    };
+    await Promise.all(Array.from({ length: inFlight }, send));
   },
 };
 

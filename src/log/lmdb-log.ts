@@ -4,6 +4,7 @@ import { CommitQueue, type Write } from "./commit-queue.js";
 import { releaseDirectory } from "./data-directory.js";
 import type { DiskSpace } from "./disk-space.js";
 import type { AppendBatch, EventLog, Span, ThreadKey } from "./event-log.js";
+import { FreshSpans } from "./fresh-spans.js";
 import { HeadCache } from "./head-cache.js";
 import { threadKey } from "./lmdb-keys.js";
 import { LmdbReads } from "./lmdb-reads.js";
@@ -28,6 +29,7 @@ export class LmdbLog extends LmdbReads implements EventLog {
   readonly #waiters = new Waiters();
   /** A head moves when its append is acknowledged. */
   readonly #heads = new HeadCache();
+  readonly #fresh = new FreshSpans();
   /** Threads with an append or a removal in flight (L3). */
   readonly #writing = new Set<string>();
   readonly #creating = new Map<string, Promise<boolean>>();
@@ -59,6 +61,7 @@ export class LmdbLog extends LmdbReads implements EventLog {
       write: (tables, thread) => appendWrite(tables, thread, expectedHead, batch),
       landed: (name) => {
         this.#heads.set(name, head);
+        if (this.#waiters.has(name)) this.#fresh.landed(name, expectedHead + 1n, batch.frames);
         this.#waiters.appended(name, head);
         return head;
       },
@@ -70,6 +73,7 @@ export class LmdbLog extends LmdbReads implements EventLog {
       write: (_, thread) => removeWrite(thread, tombstone),
       landed: (name, thread) => {
         this.#heads.delete(name);
+        this.#fresh.delete(name);
         this.#waiters.removed(name);
         this.#startPurge(thread);
       },
@@ -77,8 +81,11 @@ export class LmdbLog extends LmdbReads implements EventLog {
   }
 
   override async read(key: ThreadKey, after: bigint, maxBytes: number): Promise<Span | undefined> {
-    const head = this.#closed === undefined ? this.#knownHead(nameOf(threadKey(key))) : undefined;
-    return head !== undefined && after >= head ? undefined : super.read(key, after, maxBytes);
+    if (this.#closed !== undefined) return super.read(key, after, maxBytes);
+    const name = nameOf(threadKey(key));
+    const head = this.#knownHead(name);
+    if (head !== undefined && after >= head) return undefined;
+    return this.#fresh.take(name, after, maxBytes) ?? super.read(key, after, maxBytes);
   }
 
   waitBeyond(key: ThreadKey, after: bigint, signal: AbortSignal): Promise<"appended" | "removed"> {
@@ -188,7 +195,10 @@ export class LmdbLog extends LmdbReads implements EventLog {
       });
     } catch (error) {
       const cause = await commitError(error);
-      if (await this.session.revive()) this.#heads.clear();
+      if (await this.session.revive()) {
+        this.#heads.clear();
+        this.#fresh.clear();
+      }
       throw storageError(cause, this.session.path);
     }
   }

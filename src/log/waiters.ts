@@ -30,6 +30,11 @@ export class Waiters {
     });
   }
 
+  /** Whether anybody waits for the thread. */
+  has(thread: string): boolean {
+    return this.#threads.has(thread);
+  }
+
   appended(thread: string, head: bigint): void {
     this.#release(
       thread,
