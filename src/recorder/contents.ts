@@ -104,6 +104,8 @@ function chunkFault(
     return { field: "content_id", rule: "must be `input` for the input, and for nothing else" };
   if ((chunk.role === ContentRole.RESULT) !== (chunk.contentId === "result"))
     return { field: "content_id", rule: "must be `result` for the result, and for nothing else" };
+  if ((chunk.role === ContentRole.MODEL_TEXT) !== (chunk.contentId === "model"))
+    return { field: "content_id", rule: "must be `model` for what the model was told, and for nothing else" };
   if (known && known.info.role !== chunk.role)
     return { field: "role", rule: "must be the same in every chunk of a body" };
   if (!mediaType.test(chunk.mediaType))

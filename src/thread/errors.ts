@@ -17,6 +17,15 @@ export interface ErrorDetails {
   thread_busy: { kind: "run" | "recording"; holderId: string; producer: string };
   sequence_out_of_range: { headSequence: bigint; firstSequence: bigint };
   tool_call_not_found: undefined;
+  /** The call is complete: there is nothing to call off. */
+  tool_call_over: undefined;
+  /** The call belongs to a recording: its producer runs it. */
+  tool_call_not_ours: { producer: string };
+  /** The thread has no such open run of Heddle's own. */
+  run_not_found: undefined;
+  /** The request id was used for another message. */
+  request_id_reused: { runId: string };
+  model_not_offered: { model: string };
   content_not_found: undefined;
   content_out_of_range: undefined;
   recording_fenced: { epoch: bigint; producerSequence: bigint };

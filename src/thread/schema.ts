@@ -3,6 +3,9 @@
 export {
   type LeaseDocument,
   LeaseDocumentSchema,
+  type RequestDocument,
+  type RunDocument,
+  RunDocumentSchema,
   type StoredContent,
   type ThreadDocument,
   ThreadDocumentSchema,
@@ -11,6 +14,7 @@ export {
 } from "../../gen/heddle/storage/v1/storage_pb.js";
 export {
   type ContentChunk,
+  ContentChunkSchema,
   type ContentInfo,
   ContentInfoSchema,
   ContentRole,
@@ -24,7 +28,15 @@ export {
   SuspendReason,
   TextPurpose,
   ToolCallApprovalResolved_Decision as ApprovalDecision,
+  ToolCallPhase,
+  type Usage,
+  UsageSchema,
 } from "../../gen/heddle/v1/event_pb.js";
+export {
+  type RunOptions,
+  RunOptionsSchema,
+  ToolChoice_Mode as ToolChoiceMode,
+} from "../../gen/heddle/v1/run_options_pb.js";
 export { type Thread, ThreadSchema, ThreadState as WireThreadState } from "../../gen/heddle/v1/thread_service_pb.js";
 export {
   Executor,

@@ -10,7 +10,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file heddle/v1/content.proto.
  */
 export const file_heddle_v1_content: GenFile = /*@__PURE__*/
-  fileDesc("ChdoZWRkbGUvdjEvY29udGVudC5wcm90bxIJaGVkZGxlLnYxIm8KC0NvbnRlbnRJbmZvEhIKCmNvbnRlbnRfaWQYASABKAkSJAoEcm9sZRgCIAEoDjIWLmhlZGRsZS52MS5Db250ZW50Um9sZRISCgptZWRpYV90eXBlGAMgASgJEhIKCnNpemVfYnl0ZXMYBCABKAQikAEKDENvbnRlbnRDaHVuaxIUCgx0b29sX2NhbGxfaWQYASABKAkSEgoKY29udGVudF9pZBgCIAEoCRIkCgRyb2xlGAMgASgOMhYuaGVkZGxlLnYxLkNvbnRlbnRSb2xlEhIKCm1lZGlhX3R5cGUYBCABKAkSDgoGb2Zmc2V0GAUgASgEEgwKBGRhdGEYBiABKAwqjQEKC0NvbnRlbnRSb2xlEhwKGENPTlRFTlRfUk9MRV9VTlNQRUNJRklFRBAAEhYKEkNPTlRFTlRfUk9MRV9JTlBVVBABEhcKE0NPTlRFTlRfUk9MRV9SRVNVTFQQAhIVChFDT05URU5UX1JPTEVfUEFSVBADEhgKFENPTlRFTlRfUk9MRV9QUkVWSUVXEARiBnByb3RvMw");
+  fileDesc("ChdoZWRkbGUvdjEvY29udGVudC5wcm90bxIJaGVkZGxlLnYxIm8KC0NvbnRlbnRJbmZvEhIKCmNvbnRlbnRfaWQYASABKAkSJAoEcm9sZRgCIAEoDjIWLmhlZGRsZS52MS5Db250ZW50Um9sZRISCgptZWRpYV90eXBlGAMgASgJEhIKCnNpemVfYnl0ZXMYBCABKAQikAEKDENvbnRlbnRDaHVuaxIUCgx0b29sX2NhbGxfaWQYASABKAkSEgoKY29udGVudF9pZBgCIAEoCRIkCgRyb2xlGAMgASgOMhYuaGVkZGxlLnYxLkNvbnRlbnRSb2xlEhIKCm1lZGlhX3R5cGUYBCABKAkSDgoGb2Zmc2V0GAUgASgEEgwKBGRhdGEYBiABKAwqqgEKC0NvbnRlbnRSb2xlEhwKGENPTlRFTlRfUk9MRV9VTlNQRUNJRklFRBAAEhYKEkNPTlRFTlRfUk9MRV9JTlBVVBABEhcKE0NPTlRFTlRfUk9MRV9SRVNVTFQQAhIVChFDT05URU5UX1JPTEVfUEFSVBADEhgKFENPTlRFTlRfUk9MRV9QUkVWSUVXEAQSGwoXQ09OVEVOVF9ST0xFX01PREVMX1RFWFQQBWIGcHJvdG8z");
 
 /**
  * Describes one body of a tool call. The body itself is never on the stream.
@@ -20,7 +20,7 @@ export const file_heddle_v1_content: GenFile = /*@__PURE__*/
 export type ContentInfo = Message<"heddle.v1.ContentInfo"> & {
   /**
    * The body's name within its call, which has at most 64 bodies: 1 to 64 characters of `a-z 0-9 - _ .`, starting with a letter or digit.
-   * Set by the writer. The input is always `input`, the result always `result`. Anything else is INVALID_ARGUMENT.
+   * Set by the writer. The input is always `input`, the result always `result`, what the model was told always `model`. Anything else is INVALID_ARGUMENT.
    *
    * @generated from field: string content_id = 1;
    */
@@ -154,6 +154,13 @@ export enum ContentRole {
    * @generated from enum value: CONTENT_ROLE_PREVIEW = 4;
    */
   PREVIEW = 4,
+
+  /**
+   * What the model was told about the result, as text: large results are cut for it. Always named `model`.
+   *
+   * @generated from enum value: CONTENT_ROLE_MODEL_TEXT = 5;
+   */
+  MODEL_TEXT = 5,
 }
 
 /**

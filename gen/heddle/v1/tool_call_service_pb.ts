@@ -597,7 +597,8 @@ export const ToolCallService: GenService<{
     output: typeof ResolveApprovalResponseSchema;
   },
   /**
-   * Calls off one call.
+   * Calls off one call of a run of Heddle's own; the run goes on. A call that is over is FAILED_PRECONDITION (TOOL_CALL_OVER);
+   * one that an outside producer runs is FAILED_PRECONDITION (TOOL_CALL_NOT_OURS).
    *
    * @generated from rpc heddle.v1.ToolCallService.CancelToolCall
    */

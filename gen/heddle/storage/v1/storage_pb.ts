@@ -11,6 +11,10 @@ import type { Duration, Timestamp } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_duration, file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import type { ContentInfo } from "../../v1/content_pb.js";
 import { file_heddle_v1_content } from "../../v1/content_pb.js";
+import type { Usage } from "../../v1/event_pb.js";
+import { file_heddle_v1_event } from "../../v1/event_pb.js";
+import type { RunOptions } from "../../v1/run_options_pb.js";
+import { file_heddle_v1_run_options } from "../../v1/run_options_pb.js";
 import type { ToolCall } from "../../v1/tool_call_pb.js";
 import { file_heddle_v1_tool_call } from "../../v1/tool_call_pb.js";
 import type { Message } from "@bufbuild/protobuf";
@@ -19,7 +23,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file heddle/storage/v1/storage.proto.
  */
 export const file_heddle_storage_v1_storage: GenFile = /*@__PURE__*/
-  fileDesc("Ch9oZWRkbGUvc3RvcmFnZS92MS9zdG9yYWdlLnByb3RvEhFoZWRkbGUuc3RvcmFnZS52MSKTAwoOVGhyZWFkRG9jdW1lbnQSDQoFdGl0bGUYASABKAkSPQoGbGFiZWxzGAIgAygLMi0uaGVkZGxlLnN0b3JhZ2UudjEuVGhyZWFkRG9jdW1lbnQuTGFiZWxzRW50cnkSLwoLY3JlYXRlX3RpbWUYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC2RlbGV0ZV90aW1lGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIcChRydW5fc3RhcnRlZF9zZXF1ZW5jZRgFIAEoBBIvCgVsZWFzZRgGIAEoCzIgLmhlZGRsZS5zdG9yYWdlLnYxLkxlYXNlRG9jdW1lbnQSDQoFZXBvY2gYByABKAQSNAoKbGFzdF9sZWFzZRgIIAEoCzIgLmhlZGRsZS5zdG9yYWdlLnYxLkxlYXNlRG9jdW1lbnQSDgoGcnVuX2lkGAkgASgJGi0KC0xhYmVsc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEivQEKDUxlYXNlRG9jdW1lbnQSFAoMcmVjb3JkaW5nX2lkGAEgASgJEg0KBWVwb2NoGAIgASgEEhAKCHByb2R1Y2VyGAMgASgJEisKCGR1cmF0aW9uGAQgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEhkKEXByb2R1Y2VyX3NlcXVlbmNlGAUgASgEEhYKDmZpcnN0X3NlcXVlbmNlGAYgASgEEhUKDWxhc3Rfc2VxdWVuY2UYByABKAQibgoQVG9vbENhbGxEb2N1bWVudBImCgl0b29sX2NhbGwYASABKAsyEy5oZWRkbGUudjEuVG9vbENhbGwSMgoIY29udGVudHMYAiADKAsyIC5oZWRkbGUuc3RvcmFnZS52MS5TdG9yZWRDb250ZW50Ik0KDVN0b3JlZENvbnRlbnQSJAoEaW5mbxgBIAEoCzIWLmhlZGRsZS52MS5Db250ZW50SW5mbxIWCg5yZWNlaXZlZF9ieXRlcxgCIAEoBGIGcHJvdG8z", [file_google_protobuf_duration, file_google_protobuf_timestamp, file_heddle_v1_content, file_heddle_v1_tool_call]);
+  fileDesc("Ch9oZWRkbGUvc3RvcmFnZS92MS9zdG9yYWdlLnByb3RvEhFoZWRkbGUuc3RvcmFnZS52MSL2AwoOVGhyZWFkRG9jdW1lbnQSDQoFdGl0bGUYASABKAkSPQoGbGFiZWxzGAIgAygLMi0uaGVkZGxlLnN0b3JhZ2UudjEuVGhyZWFkRG9jdW1lbnQuTGFiZWxzRW50cnkSLwoLY3JlYXRlX3RpbWUYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC2RlbGV0ZV90aW1lGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIcChRydW5fc3RhcnRlZF9zZXF1ZW5jZRgFIAEoBBIvCgVsZWFzZRgGIAEoCzIgLmhlZGRsZS5zdG9yYWdlLnYxLkxlYXNlRG9jdW1lbnQSDQoFZXBvY2gYByABKAQSNAoKbGFzdF9sZWFzZRgIIAEoCzIgLmhlZGRsZS5zdG9yYWdlLnYxLkxlYXNlRG9jdW1lbnQSDgoGcnVuX2lkGAkgASgJEisKA3J1bhgKIAEoCzIeLmhlZGRsZS5zdG9yYWdlLnYxLlJ1bkRvY3VtZW50EjQKCHJlcXVlc3RzGAsgAygLMiIuaGVkZGxlLnN0b3JhZ2UudjEuUmVxdWVzdERvY3VtZW50Gi0KC0xhYmVsc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEilQEKC1J1bkRvY3VtZW50EiYKB29wdGlvbnMYASABKAsyFS5oZWRkbGUudjEuUnVuT3B0aW9ucxIfCgV1c2FnZRgCIAEoCzIQLmhlZGRsZS52MS5Vc2FnZRINCgVzdGVwcxgDIAEoDRIuCgpzdGFydF90aW1lGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCJFCg9SZXF1ZXN0RG9jdW1lbnQSEgoKcmVxdWVzdF9pZBgBIAEoCRIOCgZydW5faWQYAiABKAkSDgoGc2hhMjU2GAMgASgMIr0BCg1MZWFzZURvY3VtZW50EhQKDHJlY29yZGluZ19pZBgBIAEoCRINCgVlcG9jaBgCIAEoBBIQCghwcm9kdWNlchgDIAEoCRIrCghkdXJhdGlvbhgEIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIZChFwcm9kdWNlcl9zZXF1ZW5jZRgFIAEoBBIWCg5maXJzdF9zZXF1ZW5jZRgGIAEoBBIVCg1sYXN0X3NlcXVlbmNlGAcgASgEIm4KEFRvb2xDYWxsRG9jdW1lbnQSJgoJdG9vbF9jYWxsGAEgASgLMhMuaGVkZGxlLnYxLlRvb2xDYWxsEjIKCGNvbnRlbnRzGAIgAygLMiAuaGVkZGxlLnN0b3JhZ2UudjEuU3RvcmVkQ29udGVudCJNCg1TdG9yZWRDb250ZW50EiQKBGluZm8YASABKAsyFi5oZWRkbGUudjEuQ29udGVudEluZm8SFgoOcmVjZWl2ZWRfYnl0ZXMYAiABKARiBnByb3RvMw", [file_google_protobuf_duration, file_google_protobuf_timestamp, file_heddle_v1_content, file_heddle_v1_event, file_heddle_v1_run_options, file_heddle_v1_tool_call]);
 
 /**
  * A thread, apart from its events.
@@ -89,6 +93,20 @@ export type ThreadDocument = Message<"heddle.storage.v1.ThreadDocument"> & {
    * @generated from field: string run_id = 9;
    */
   runId: string;
+
+  /**
+   * What the open run needs to go on after a restart. Unset when idle, and for the run of a recording.
+   *
+   * @generated from field: heddle.storage.v1.RunDocument run = 10;
+   */
+  run?: RunDocument | undefined;
+
+  /**
+   * The requests that started runs, oldest first, the last 64.
+   *
+   * @generated from field: repeated heddle.storage.v1.RequestDocument requests = 11;
+   */
+  requests: RequestDocument[];
 };
 
 /**
@@ -97,6 +115,83 @@ export type ThreadDocument = Message<"heddle.storage.v1.ThreadDocument"> & {
  */
 export const ThreadDocumentSchema: GenMessage<ThreadDocument> = /*@__PURE__*/
   messageDesc(file_heddle_storage_v1_storage, 0);
+
+/**
+ * A run of Heddle's own.
+ *
+ * @generated from message heddle.storage.v1.RunDocument
+ */
+export type RunDocument = Message<"heddle.storage.v1.RunDocument"> & {
+  /**
+   * As asked for, with the defaults of the time filled in.
+   *
+   * @generated from field: heddle.v1.RunOptions options = 1;
+   */
+  options?: RunOptions | undefined;
+
+  /**
+   * Tokens used so far.
+   *
+   * @generated from field: heddle.v1.Usage usage = 2;
+   */
+  usage?: Usage | undefined;
+
+  /**
+   * How often the model has answered.
+   *
+   * @generated from field: uint32 steps = 3;
+   */
+  steps: number;
+
+  /**
+   * When it began.
+   *
+   * @generated from field: google.protobuf.Timestamp start_time = 4;
+   */
+  startTime?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message heddle.storage.v1.RunDocument.
+ * Use `create(RunDocumentSchema)` to create a new message.
+ */
+export const RunDocumentSchema: GenMessage<RunDocument> = /*@__PURE__*/
+  messageDesc(file_heddle_storage_v1_storage, 1);
+
+/**
+ * A request that started a run.
+ *
+ * @generated from message heddle.storage.v1.RequestDocument
+ */
+export type RequestDocument = Message<"heddle.storage.v1.RequestDocument"> & {
+  /**
+   * The caller's id for it.
+   *
+   * @generated from field: string request_id = 1;
+   */
+  requestId: string;
+
+  /**
+   * The run.
+   *
+   * @generated from field: string run_id = 2;
+   */
+  runId: string;
+
+  /**
+   * SHA-256 of what was asked.
+   *
+   * @generated from field: bytes sha256 = 3;
+   */
+  sha256: Uint8Array;
+};
+
+/**
+ * Describes the message heddle.storage.v1.RequestDocument.
+ * Use `create(RequestDocumentSchema)` to create a new message.
+ */
+export const RequestDocumentSchema: GenMessage<RequestDocument> = /*@__PURE__*/
+  messageDesc(file_heddle_storage_v1_storage, 2);
 
 /**
  * A recording's hold on a thread. When it expires is kept in memory only: after a restart it gets a full term.
@@ -159,7 +254,7 @@ export type LeaseDocument = Message<"heddle.storage.v1.LeaseDocument"> & {
  * Use `create(LeaseDocumentSchema)` to create a new message.
  */
 export const LeaseDocumentSchema: GenMessage<LeaseDocument> = /*@__PURE__*/
-  messageDesc(file_heddle_storage_v1_storage, 1);
+  messageDesc(file_heddle_storage_v1_storage, 3);
 
 /**
  * A call, apart from its events: written with each event that changes its state.
@@ -187,7 +282,7 @@ export type ToolCallDocument = Message<"heddle.storage.v1.ToolCallDocument"> & {
  * Use `create(ToolCallDocumentSchema)` to create a new message.
  */
 export const ToolCallDocumentSchema: GenMessage<ToolCallDocument> = /*@__PURE__*/
-  messageDesc(file_heddle_storage_v1_storage, 2);
+  messageDesc(file_heddle_storage_v1_storage, 4);
 
 /**
  * A body of a call.
@@ -215,5 +310,5 @@ export type StoredContent = Message<"heddle.storage.v1.StoredContent"> & {
  * Use `create(StoredContentSchema)` to create a new message.
  */
 export const StoredContentSchema: GenMessage<StoredContent> = /*@__PURE__*/
-  messageDesc(file_heddle_storage_v1_storage, 3);
+  messageDesc(file_heddle_storage_v1_storage, 5);
 

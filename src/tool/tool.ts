@@ -1,0 +1,102 @@
+// What a tool is: one value that says what it takes, what it gives, what people are told, and how it runs. Its result is data;
+// what the model reads and what people read are derived from it.
+import type { z } from "zod";
+
+/** What sort of thing a tool does: clients choose an icon by it. */
+export type Kind = "read" | "edit" | "delete" | "move" | "search" | "execute" | "think" | "fetch" | "other";
+
+/** What a call is busy with. */
+export type Phase = "searching" | "interpreting" | "connecting" | "waiting";
+
+export interface ToolDefinition<Input extends z.ZodType = z.ZodType, Output extends z.ZodType = z.ZodType> {
+  /** As the model knows it: 1 to 64 characters of `a-z 0-9 _ -`. */
+  readonly name: string;
+  /** As people know it. */
+  readonly title: string;
+  /** What it does, for the model. */
+  readonly description: string;
+  readonly kind: Kind;
+  /** An object. */
+  readonly input: Input;
+  readonly output: Output;
+  /** Fields of the input whose text people see while the model writes it. */
+  readonly textFields?: readonly TextField[];
+  /** The longest it may take. Undefined: the configuration's limit. */
+  readonly timeoutMs?: number;
+  /** What is about to happen, for a person: one line. Contract: pure; a call with this input may never run. */
+  describe(input: z.output<Input>): string;
+  /**
+   * Contract: stops its work soon after the signal is aborted; throws to fail; leaves nothing running behind. What it throws is
+   * told to people and to the model: a ToolFailure in its own words, anything else by its message.
+   */
+  run(input: z.output<Input>, context: ToolContext): Promise<ToolOutcome<z.input<Output>>>;
+  /** What the model reads. Undefined: the result as JSON. */
+  toModel?(result: z.output<Output>): string;
+}
+
+export interface TextField {
+  /** A field at the top of the input. */
+  readonly field: string;
+  /** What the text is for: the agent speaks to the user, or it is code that will be run. */
+  readonly purpose: "speech" | "code";
+}
+
+export interface ToolOutcome<Result> {
+  /** Checked against `output`. */
+  readonly result: Result;
+  /** What came of it, for a person: one line. */
+  readonly summary: string;
+  /** The result says that it is an error: the call has failed (T4). */
+  readonly isError?: boolean;
+  /** Further parts of the result: a picture, a diff, the whole output. */
+  readonly content?: readonly ToolContent[];
+  readonly locations?: readonly { readonly path: string; readonly line?: number }[];
+  /** Undefined where there is none or it is not known; people then read "unknown". */
+  readonly exitCode?: number;
+  /** The agent's turn ends with this call. */
+  readonly stopIteration?: boolean;
+}
+
+export interface ToolContent {
+  /** Its name within the call: `a-z 0-9 - _ .`. Not `input`, `result` or `model`. */
+  readonly id: string;
+  readonly mediaType: string;
+  readonly data: string | Uint8Array;
+}
+
+/** What a tool is given beside its input. What it reports after its end is dropped. */
+export interface ToolContext {
+  readonly toolCallId: string;
+  readonly threadId: string;
+  /** Aborted when the call or the run is called off, time is up, or the server stops. */
+  readonly signal: AbortSignal;
+  /** The directory that the agent works in. Undefined: it has none. */
+  readonly workspace: string | undefined;
+  /** How much is done, in the tool's own unit; the total where it is known. */
+  progress(completed: number, total?: number, message?: string): void;
+  /** What it is busy with. */
+  phase(phase: Phase, message?: string): void;
+  /** What it prints, as it comes. */
+  output(stream: "stdout" | "stderr", text: string): void;
+}
+
+/** A failure that a tool foresees. The message is for people and for the model: one line that says what to do next. */
+export class ToolFailure extends Error {
+  /** A machine-readable code: errno, an HTTP status. */
+  readonly code: string;
+
+  constructor(message: string, options: { code?: string; cause?: unknown } = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.name = "ToolFailure";
+    this.code = options.code ?? "";
+  }
+}
+
+/** Gives a definition its types, and refuses one that could not work. */
+export function defineTool<Input extends z.ZodType, Output extends z.ZodType>(
+  definition: ToolDefinition<Input, Output>,
+): ToolDefinition<Input, Output> {
+  if (!/^[a-z0-9][a-z0-9_-]{0,63}$/.test(definition.name))
+    throw new TypeError(`The tool name ${JSON.stringify(definition.name)} must be 1 to 64 characters of a-z 0-9 _ -`);
+  return Object.freeze(definition);
+}
