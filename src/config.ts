@@ -1,6 +1,7 @@
 // Flags, environment and file become one frozen Config, checked once; nothing else in the program reads any of them.
 // A flag beats a variable, a variable beats the file, the file beats the default. docs/configuration.md lists every key.
 import { resolve } from "node:path";
+import { type AgentConfig, agentOf, defaultAgent } from "./config/agent.js";
 import type { ListenAddress } from "./config/listen.js";
 import { isToken, type LogLevel, type Source } from "./config/schema.js";
 import {
@@ -15,6 +16,7 @@ import {
 } from "./config/sources.js";
 import { HeddleError } from "./thread/errors.js";
 
+export type { AgentConfig, ProviderAccess } from "./config/agent.js";
 export { logLevels } from "./config/schema.js";
 export type { ConfigFlags, Environment } from "./config/sources.js";
 
@@ -44,6 +46,7 @@ export interface Config {
     readonly drainMs: number;
     readonly streamMaxAgeMs: number;
   };
+  readonly agent: AgentConfig;
   /** Take the data directory from a process that still holds it. A flag only: a file must not do it at every start. */
   readonly takeOver: boolean;
 }
@@ -58,6 +61,7 @@ export const defaultConfig: Config = deepFreeze({
   secrets: [],
   limits: { connections: 4096, streamsPerConnection: 256, messageBytes: 4 * 1024 * 1024, headerBytes: 16 * 1024 },
   timing: { heartbeatMs: 15_000, pingMs: 20_000, pingTimeoutMs: 10_000, drainMs: 10_000, streamMaxAgeMs: 3_600_000 },
+  agent: defaultAgent,
   takeOver: false,
 });
 
@@ -82,13 +86,14 @@ export function loadConfig(given: { flags: ConfigFlags; env: Environment }): Con
     ...merged(layers.map((layer) => layer.values)),
     tls: tlsOf(layers, problems),
     tokens: tokensOf(layers, env, problems),
+    agent: agentOf(layers, env, problems),
     takeOver: flags.takeOver ?? defaultConfig.takeOver,
   });
   refuse(problems);
   return config;
 }
 
-function merged(sources: readonly Source[]): Omit<Config, "tls" | "tokens" | "takeOver"> {
+function merged(sources: readonly Source[]): Omit<Config, "tls" | "tokens" | "agent" | "takeOver"> {
   const last = <Key extends keyof Source>(key: Key) => sources.findLast((source) => source[key] !== undefined)?.[key];
   return {
     listen: last("listen") ?? defaultConfig.listen,

@@ -240,6 +240,71 @@ describe("tokens", () => {
   });
 });
 
+describe("agent", () => {
+  const openai = { OPENAI_API_KEY: "sk-0123456789", OPENAI_BASE_URL: "http://127.0.0.1:11434/v1" };
+
+  test("is laid over key by key, and paths become absolute", () => {
+    const config = file({ agent: { model: "openai:a", workspace: ".", tools: ["t.mjs", "/x.mjs"], maxSteps: 7 } });
+    expect(load({ config, workspace: tmpdir() }, { HEDDLE_MODEL: "openai:b" }).agent).toEqual({
+      ...defaultConfig.agent,
+      model: "openai:b",
+      workspace: tmpdir(),
+      tools: [join(directory, "t.mjs"), "/x.mjs"],
+      maxSteps: 7,
+    });
+    expect(load({ config }, { HEDDLE_MODEL: "openai:b" }).agent.workspace).toBe(directory);
+    expect(load({ config, model: "openai:c" }, { HEDDLE_MODEL: "openai:b" }).agent.model).toBe("openai:c");
+  });
+
+  test("a workspace must be a directory that is there, and the message names its source", () => {
+    const none = join(directory, "none");
+    expect(refusal({ workspace: none }).message).toBe(
+      `--workspace: there is no directory ${none}; make it, or name another`,
+    );
+    const plain = file("{}");
+    expect(refusal({}, { HEDDLE_WORKSPACE: plain }).message).toContain(`HEDDLE_WORKSPACE: ${plain} is not a directory`);
+    expect(refusedFile({ agent: { workspace: "none" } })).toContain("FILE: agent.workspace: there is no directory");
+    const kinds = (error: HeddleError) =>
+      (error.cause as AggregateError).errors.map((each) => each instanceof FlagProblem);
+    expect(kinds(refusal({ workspace: none }))).toEqual([true]);
+    expect(kinds(refusal({}, { HEDDLE_WORKSPACE: none }))).toEqual([false]);
+  });
+
+  test.each(["", "gpt-4o", ":x", "openai:", "openai: x", "Openai:x", "openai:a\nb"])("%j is no model", (model) => {
+    expect(refusal({ model }).message).toMatch(/^--model must be provider:name, such as /);
+  });
+
+  test.each(["openai:llama3.1:8b", "openai:meta/llama-3", "scripted:tests/my script.json"])("%s is one", (model) => {
+    expect(load({ model }).agent.model).toBe(model);
+  });
+
+  test("instructions are bounded in bytes", () => {
+    const text = (bytes: number) => "ä".repeat(bytes / 2);
+    expect(load({ config: file({ agent: { instructions: text(256 * 1024) } }) }).agent.instructions).toHaveLength(
+      128 * 1024,
+    );
+    expect(refusedFile({ agent: { instructions: text(256 * 1024 + 2) } })).toContain("text of at most 256 KiB");
+  });
+
+  test("providers come from their own variables alone", () => {
+    expect(
+      load({}, { ...openai, ANTHROPIC_API_KEY: "", ANTHROPIC_BASE_URL: "https://a.example" }).agent.providers,
+    ).toEqual({
+      openai: { apiKey: "sk-0123456789", baseUrl: "http://127.0.0.1:11434/v1" },
+      anthropic: { apiKey: undefined, baseUrl: "https://a.example" },
+    });
+    expect(refusedFile({ agent: { providers: {} } })).toContain("agent.providers is not a known key");
+  });
+
+  test("a key or an address that cannot work is named without its value", () => {
+    const env = { OPENAI_API_KEY: "sk-secret\nkey", ANTHROPIC_BASE_URL: "user:secret@host" };
+    const { message } = refusal({}, env);
+    expect(message).toContain("OPENAI_API_KEY must be printable ASCII without spaces");
+    expect(message).toContain("ANTHROPIC_BASE_URL must be a URL such as");
+    expect(message).not.toContain("secret");
+  });
+});
+
 describe("docs/configuration.md", () => {
   const text = readFileSync(new URL("../docs/configuration.md", import.meta.url), "utf8");
   const table = text.slice(text.indexOf("## Keys of the file"), text.indexOf("## Variables"));
@@ -250,7 +315,8 @@ describe("docs/configuration.md", () => {
   });
 
   test("gives the defaults that apply", () => {
-    const { listen, dataDir, logLevel, allowedOrigins, secrets, limits, timing } = defaultConfig;
+    const { listen, dataDir, logLevel, allowedOrigins, secrets, limits, timing, agent } = defaultConfig;
+    const { workspace: _none, providers: _variables, ...agentKeys } = agent;
     const actual: Record<string, unknown> = {
       listen: `${listen.host}:${listen.port}`,
       data: dataDir,
@@ -260,18 +326,24 @@ describe("docs/configuration.md", () => {
     };
     for (const [key, value] of Object.entries(limits)) actual[`limits.${key}`] = value;
     for (const [key, value] of Object.entries(timing)) actual[`timing.${key}`] = value;
+    for (const [key, value] of Object.entries(agentKeys)) actual[`agent.${key}`] = value;
     const documented = rows
       .filter(([, , value]) => value!.startsWith("`"))
       .map(([, key, value]) => [key, JSON.parse(value!.replaceAll("`", ""))]);
     expect(Object.fromEntries(documented)).toEqual(actual);
   });
 
+  const isNumber = (key: string) => {
+    const [section, name] = key.split(".") as ["limits" | "timing" | "agent", string];
+    return typeof (defaultConfig[section] as Record<string, unknown> | undefined)?.[name] === "number";
+  };
+
   test("gives the bounds of every number", () => {
     const bounds = rows.flatMap(([, key, , allowed]) => {
       const [, min, max] = /^(\d+) to (\d+)$/.exec(allowed!) ?? [];
       return min === undefined ? [] : [{ key: key!, min: Number(min), max: Number(max) }];
     });
-    expect(bounds.map(({ key }) => key)).toEqual(configKeys.filter((key) => /^(limits|timing)\./.test(key)));
+    expect(bounds.map(({ key }) => key)).toEqual(configKeys.filter(isNumber));
     for (const { key, min, max } of bounds) {
       const [section, name] = key.split(".") as [string, string];
       for (const right of [min, max])

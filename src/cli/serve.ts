@@ -15,7 +15,7 @@ import { packageVersion } from "./version.js";
 const help = `
 Prints one line, "heddle listening on URL", when it is ready; logs go to standard error. SIGTERM and Ctrl-C close it in
 good order, a second one at once. Settings also come from HEDDLE_LISTEN, HEDDLE_DATA, HEDDLE_LOG_LEVEL, HEDDLE_TOKEN,
-HEDDLE_TLS_CERT, HEDDLE_TLS_KEY and the file; a flag beats a variable, a variable beats the file.
+HEDDLE_TLS_CERT, HEDDLE_TLS_KEY, HEDDLE_MODEL, HEDDLE_WORKSPACE and the file; a flag beats a variable, a variable beats the file.
 
 Examples:
   $ heddle serve
@@ -30,6 +30,8 @@ export function addServe(program: Command, context: Context): void {
     .description("Starts a server: gRPC, gRPC-Web and Connect on one port.")
     .option("--listen <host:port>", "where to listen; port 0 picks a free one (default: 127.0.0.1:8787)")
     .option("--data <dir>", "the data directory (default: .heddle)")
+    .option("--model <provider:name>", "the model of the agent (default: demo:demo, which needs no key)")
+    .option("--workspace <dir>", "the directory that the agent works in (default: none)")
     .option("--config <file>", "a JSON file with settings")
     .option("--log-level <level>", `one of ${logLevels.join(", ")} (default: info)`)
     .option("--take-over", "take the data directory from a process that still holds it")

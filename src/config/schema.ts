@@ -16,6 +16,11 @@ const shortestSecret = 8;
 const kib = 1024;
 const mib = 1024 * kib;
 const hourMs = 3_600_000;
+const dayMs = 24 * hourMs;
+
+/** What becomes of runs that were under way when the last process ended. */
+export const restartPolicies = ["continue", "end"] as const;
+export type RestartPolicy = (typeof restartPolicies)[number];
 
 /** Does the text do as a bearer token? */
 export const isToken = (value: string): boolean => tokenShape.test(value);
@@ -52,6 +57,15 @@ const token = z
 const originRule = "an origin such as https://app.example.com or http://localhost:5173, without path or *";
 const origin = z.string(originRule).regex(/^[a-z][a-z0-9+.-]*:\/\/[^/*?#@\s]+\/?$/i, originRule);
 
+const modelRule = "provider:name, such as openai:gpt-4o-mini, anthropic:claude-sonnet-4-5 or demo:demo";
+const model = z.string(modelRule).regex(/^[a-z][a-z0-9-]{0,31}:[^\s\p{C}][^\p{C}]{0,160}$/u, modelRule);
+
+const largestInstructions = 256 * kib;
+const instructionsRule = "text of at most 256 KiB";
+const instructions = z
+  .string(instructionsRule)
+  .refine((value) => Buffer.byteLength(value) <= largestInstructions, instructionsRule);
+
 const section = <Shape extends z.core.$ZodLooseShape>(shape: Shape) => z.strictObject(shape, { error: "an object" });
 
 export const sourceSchema = section({
@@ -82,7 +96,24 @@ export const sourceSchema = section({
     pingMs: whole(100, hourMs).optional(),
     pingTimeoutMs: whole(100, hourMs).optional(),
     drainMs: whole(0, hourMs).optional(),
-    streamMaxAgeMs: whole(1_000, 7 * 24 * hourMs).optional(),
+    streamMaxAgeMs: whole(1_000, 7 * dayMs).optional(),
+  }).optional(),
+  agent: section({
+    model: model.optional(),
+    models: z.array(model, "a list of models").max(256, "a list of at most 256 models").optional(),
+    instructions: instructions.optional(),
+    workspace: text("the path of a directory").optional(),
+    tools: z
+      .array(text("the path of an ES module"), "a list of paths")
+      .max(256, "a list of at most 256 paths")
+      .optional(),
+    maxSteps: whole(1, 1_000).optional(),
+    maxTokens: whole(0, 1_000_000_000).optional(),
+    timeLimitMs: whole(1_000, dayMs).optional(),
+    toolTimeoutMs: whole(10, dayMs).optional(),
+    quietMs: whole(100, 600_000).optional(),
+    stopGraceMs: whole(0, 60_000).optional(),
+    afterRestart: z.enum(restartPolicies, `one of ${restartPolicies.join(", ")}`).optional(),
   }).optional(),
 });
 

@@ -5,13 +5,15 @@ import { dirname, resolve } from "node:path";
 import { findSyntaxProblem, type SyntaxProblem } from "./json-syntax.js";
 import { environmentTokenName, keysAt, type Source, sourceSchema } from "./schema.js";
 
-/** The flags of `heddle serve`, as typed. */
+/** The flags of `heddle serve`, and those that `heddle run` shares with it, as typed. */
 export interface ConfigFlags {
   readonly config?: string | undefined;
   readonly listen?: string | undefined;
   readonly data?: string | undefined;
   readonly logLevel?: string | undefined;
   readonly takeOver?: boolean | undefined;
+  readonly model?: string | undefined;
+  readonly workspace?: string | undefined;
 }
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -28,6 +30,8 @@ export interface Problem {
 export interface Layer {
   readonly values: Source;
   readonly problems: readonly Problem[];
+  /** Its problems are those of the command line. */
+  readonly isFlags?: boolean;
   name(path: Path): string;
 }
 
@@ -43,16 +47,24 @@ const variables = {
   logLevel: "HEDDLE_LOG_LEVEL",
   "tls.certFile": "HEDDLE_TLS_CERT",
   "tls.keyFile": "HEDDLE_TLS_KEY",
+  "agent.model": "HEDDLE_MODEL",
+  "agent.workspace": "HEDDLE_WORKSPACE",
   // An empty token is more likely a failed substitution than a wish for an open server: it is refused.
   "tokens[0].token": "HEDDLE_TOKEN",
 } as const;
 
-const flags: Readonly<Record<string, string>> = { listen: "--listen", data: "--data", logLevel: "--log-level" };
+const flags: Readonly<Record<string, string>> = {
+  listen: "--listen",
+  data: "--data",
+  logLevel: "--log-level",
+  "agent.model": "--model",
+  "agent.workspace": "--workspace",
+};
 
 export function readFlags(given: ConfigFlags): Layer {
-  const raw = { listen: given.listen, data: given.data, logLevel: given.logLevel };
-  const layer = check(raw, (path) => flags[dotted(path)]!);
-  return { ...layer, problems: layer.problems.map((problem) => ({ ...problem, isFlag: true })) };
+  const { listen, data, logLevel, model, workspace } = given;
+  const layer = check({ listen, data, logLevel, agent: { model, workspace } }, (path) => flags[dotted(path)]!);
+  return { ...layer, isFlags: true, problems: layer.problems.map((problem) => ({ ...problem, isFlag: true })) };
 }
 
 export function readEnvironment(env: Environment): Layer {
@@ -64,6 +76,7 @@ export function readEnvironment(env: Environment): Layer {
     logLevel: value(variables.logLevel),
     tls: { certFile: value(variables["tls.certFile"]), keyFile: value(variables["tls.keyFile"]) },
     tokens: token === undefined ? undefined : [{ name: environmentTokenName, token }],
+    agent: { model: value(variables["agent.model"]), workspace: value(variables["agent.workspace"]) },
   };
   return check(raw, (path) => variables[dotted(path) as keyof typeof variables] ?? dotted(path));
 }
@@ -108,7 +121,8 @@ const atPlace = (path: string, { line, column, expected }: SyntaxProblem): strin
   `${path}:${line}:${column}: this is not JSON; expected ${expected}`;
 
 function withPathsFrom(directory: string, values: Source): Source {
-  const { data, tls } = values;
+  const { data, tls, agent } = values;
+  const { workspace, tools } = agent ?? {};
   return {
     ...values,
     ...(data === undefined ? {} : { data: resolve(directory, data) }),
@@ -118,6 +132,15 @@ function withPathsFrom(directory: string, values: Source): Source {
           tls: {
             ...(tls.certFile === undefined ? {} : { certFile: resolve(directory, tls.certFile) }),
             ...(tls.keyFile === undefined ? {} : { keyFile: resolve(directory, tls.keyFile) }),
+          },
+        }),
+    ...(agent === undefined
+      ? {}
+      : {
+          agent: {
+            ...agent,
+            ...(workspace === undefined ? {} : { workspace: resolve(directory, workspace) }),
+            ...(tools === undefined ? {} : { tools: tools.map((path) => resolve(directory, path)) }),
           },
         }),
   };

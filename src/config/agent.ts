@@ -1,0 +1,100 @@
+// What an agent of Heddle's own is given: its model, its workspace, its tools and its limits. The keys of providers come from
+// the variables that their own tools read; they stand in no file and in no message.
+import { statSync } from "node:fs";
+import { resolve } from "node:path";
+import type { RestartPolicy } from "./schema.js";
+import type { Environment, Layer, Problem } from "./sources.js";
+
+export interface AgentConfig {
+  /** `provider:name`, for runs whose caller chooses none. */
+  readonly model: string;
+  /** Further models that callers may choose. */
+  readonly models: readonly string[];
+  /** For runs whose caller gives none. Empty: nothing in particular. */
+  readonly instructions: string;
+  /** The directory that the agent works in, absolute; it was there when the configuration was read. Undefined: none. */
+  readonly workspace: string | undefined;
+  /** ES modules with further tools, as absolute paths. */
+  readonly tools: readonly string[];
+  /** How often a run may ask the model. */
+  readonly maxSteps: number;
+  /** Tokens after which a run does not ask again. 0: no limit. */
+  readonly maxTokens: number;
+  /** How long a run may take. */
+  readonly timeLimitMs: number;
+  /** How long a call may take whose tool says nothing else. */
+  readonly toolTimeoutMs: number;
+  /** A tool that says nothing for so long gets a "still running". */
+  readonly quietMs: number;
+  /** How long a tool that was called off may take to stop. */
+  readonly stopGraceMs: number;
+  readonly afterRestart: RestartPolicy;
+  readonly providers: { readonly openai: ProviderAccess; readonly anthropic: ProviderAccess };
+}
+
+/** Undefined: not set; the provider's own address, no key. */
+export interface ProviderAccess {
+  /** Secret. */
+  readonly apiKey: string | undefined;
+  readonly baseUrl: string | undefined;
+}
+
+const unset: ProviderAccess = { apiKey: undefined, baseUrl: undefined };
+
+export const defaultAgent: AgentConfig = {
+  model: "demo:demo",
+  models: [],
+  instructions: "",
+  workspace: undefined,
+  tools: [],
+  maxSteps: 50,
+  maxTokens: 0,
+  timeLimitMs: 1_800_000,
+  toolTimeoutMs: 120_000,
+  quietMs: 5_000,
+  stopGraceMs: 2_000,
+  afterRestart: "continue",
+  providers: { openai: unset, anthropic: unset },
+};
+
+/** Key by key: a flag for the model leaves the file's limits alone. Layers come from the weakest to the strongest. */
+export function agentOf(layers: readonly Layer[], env: Environment, problems: Problem[]): AgentConfig {
+  const given = layers.flatMap(({ values }) =>
+    Object.entries(values.agent ?? {}).filter(([, value]) => value !== undefined),
+  );
+  return {
+    ...defaultAgent,
+    ...Object.fromEntries(given),
+    workspace: workspaceOf(layers, problems),
+    providers: { openai: providerOf("OPENAI", env, problems), anthropic: providerOf("ANTHROPIC", env, problems) },
+  };
+}
+
+function workspaceOf(layers: readonly Layer[], problems: Problem[]): string | undefined {
+  const layer = layers.findLast(({ values }) => values.agent?.workspace !== undefined);
+  if (layer === undefined) return undefined;
+  const path = resolve(layer.values.agent!.workspace!);
+  const found = statSync(path, { throwIfNoEntry: false });
+  if (found?.isDirectory() === true) return path;
+  const rule = found === undefined ? `there is no directory ${path}` : `${path} is not a directory`;
+  const text = `${layer.name(["agent", "workspace"])}: ${rule}; make it, or name another`;
+  problems.push({ field: "agent.workspace", text, isFlag: layer.isFlags === true });
+  return path;
+}
+
+const keyRule = "must be printable ASCII without spaces; unset it where it is not used";
+const urlRule = "must be a URL such as http://127.0.0.1:11434/v1; unset it where it is not used";
+
+function providerOf(name: "OPENAI" | "ANTHROPIC", env: Environment, problems: Problem[]): ProviderAccess {
+  const read = (variable: string, isRight: (value: string) => boolean, rule: string): string | undefined => {
+    const value = env[variable] || undefined;
+    if (value !== undefined && !isRight(value)) problems.push({ field: "", text: `${variable} ${rule}` });
+    return value;
+  };
+  return {
+    apiKey: read(`${name}_API_KEY`, (value) => /^[\x21-\x7e]+$/.test(value), keyRule),
+    baseUrl: read(`${name}_BASE_URL`, isHttpUrl, urlRule),
+  };
+}
+
+const isHttpUrl = (value: string): boolean => URL.canParse(value) && /^https?:$/.test(new URL(value).protocol);
