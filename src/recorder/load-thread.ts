@@ -103,7 +103,9 @@ async function foldSince(
 async function withContents(log: EventLog, key: ThreadKey, open: OpenCall): Promise<OpenCall> {
   const found = await log.readCall(key.tenant, open.call.id as ToolCallId);
   if (!found) return open;
-  return { ...open, contents: openContents(fromBinary(ToolCallDocumentSchema, found.document).contents) };
+  const { toolCall, contents } = fromBinary(ToolCallDocumentSchema, found.document);
+  const call = { ...open.call, providerCallId: toolCall?.providerCallId ?? "" };
+  return { ...open, call, contents: openContents(contents) };
 }
 
 const openContents = (contents: readonly StoredContent[]): OpenContent[] =>

@@ -46,6 +46,8 @@ export interface Assigned {
 export interface RecordingsOptions {
   readonly clock?: LeaseClock;
   readonly onError: (error: unknown, key: ThreadKey) => void;
+  /** What becomes of a run of Heddle's own that the last process left open. Without it, the run is ended. */
+  readonly recoverRun?: (key: ThreadKey) => Promise<void>;
   /** Told when the server has ended a recording by itself: its producer went silent, or another took the thread over. */
   readonly onEnded?: (key: ThreadKey, ended: { producer: string; reason: string; openCalls: number }) => void;
 }
@@ -55,6 +57,7 @@ export class Recordings {
   readonly #clocks: LeaseClocks;
   readonly #callIds: CallIds;
   readonly #onError: RecordingsOptions["onError"];
+  readonly #recoverRun: (key: ThreadKey) => Promise<void>;
   readonly #onEnded: NonNullable<RecordingsOptions["onEnded"]>;
 
   constructor(recorder: Recorder, options: RecordingsOptions) {
@@ -62,6 +65,8 @@ export class Recordings {
     this.#clocks = new LeaseClocks(options.clock);
     this.#callIds = new CallIds(recorder.log);
     this.#onError = options.onError;
+    this.#recoverRun =
+      options.recoverRun ?? ((key) => recorder.write(key, (draft) => interruptRun(draft, serverStopped)));
     this.#onEnded = options.onEnded ?? (() => {});
   }
 
@@ -148,10 +153,7 @@ export class Recordings {
     if (!stored || stored.removed) return;
     const { lease, runStartedSequence } = fromBinary(ThreadDocumentSchema, stored.document);
     if (lease) this.#startClock(key, lease, leaseMs(lease));
-    else if (runStartedSequence > 0n) {
-      const why = { reason: "the server stopped", kind: "server_stopped" };
-      await this.#recorder.write(key, (draft) => interruptRun(draft, why));
-    }
+    else if (runStartedSequence > 0n) await this.#recoverRun(key);
   }
 
   #startClock(key: ThreadKey, hold: Hold, leaseMs: number): void {
@@ -182,6 +184,9 @@ export class Recordings {
     }
   }
 }
+
+/** Why what was open when the last process ended is over. */
+export const serverStopped = { reason: "the server stopped", kind: "server_stopped" } as const;
 
 const clockId = (key: ThreadKey, { recordingId, epoch }: Hold): string => `${nameOf(key)}/${recordingId}/${epoch}`;
 

@@ -1,9 +1,11 @@
 // Records one run of Heddle's own. Lifecycle events are stored one by one, each before its promise resolves; the text that
 // streams between them is coalesced, and is always stored before the next lifecycle event of its subject. (What a producer
 // outside records is never coalesced: recordings.ts.)
+import { create } from "@bufbuild/protobuf";
 import type { ThreadKey } from "../log/event-log.js";
 import { newEvent, subjectId, type ThreadEvent, type ThreadEventInit } from "../thread/event.js";
 import { limits } from "../thread/limits.js";
+import { type ContentChunk, ContentChunkSchema, type ContentRole } from "../thread/schema.js";
 import { utf8Bytes } from "../thread/text.js";
 import { Coalescer, type Schedule } from "./coalesce.js";
 import type { Recorder } from "./recorder.js";
@@ -13,6 +15,22 @@ type DeltaCase = "messageDelta" | "reasoningDelta" | "toolCallInputDelta" | "too
 type PayloadInit = Exclude<NonNullable<ThreadEventInit["payload"]>, { case?: undefined }>;
 export type DeltaInit = Extract<PayloadInit, { case: DeltaCase }>;
 export type LifecycleInit = Exclude<PayloadInit, { case: DeltaCase | "ready" | "caughtUp" | "heartbeat" | "closing" }>;
+
+/** A body that is stored with a lifecycle event, and is visible with it. */
+export interface Body {
+  readonly toolCallId: string;
+  readonly contentId: string;
+  readonly role: ContentRole;
+  readonly mediaType: string;
+  readonly data: Uint8Array;
+}
+
+/** What goes into the same append as a lifecycle event. */
+export interface Along {
+  readonly bodies?: readonly Body[];
+  /** Contract: as a Write (thread-writer.ts); runs after the event is recorded. */
+  readonly change?: (draft: ThreadDraft) => void;
+}
 
 export interface RunRecorderOptions {
   readonly runId: string;
@@ -55,16 +73,21 @@ export class RunRecorder {
    * A lifecycle event. Resolves with what was stored once it is flushed to disk, after all text of its subject. Rejects, and
    * stores nothing, when text before it could not be stored; that is told once.
    */
-  record(payload: LifecycleInit): Promise<ThreadEvent> {
+  record(payload: LifecycleInit, { bodies = [], change }: Along = {}): Promise<ThreadEvent> {
     const event = newEvent({ runId: this.runId, payload: this.#withTruncation(payload) });
     if (payload.case === "runCompleted") this.#coalescer.close();
     else this.#flush(subjectId(event));
+    const chunks = bodies.flatMap(chunksOf);
+    // What is too much for one append goes before it. It is not visible until the event is (L2 holds for what people see).
+    while (chunks.length > chunksPerAppend) this.#writeAhead(chunks.splice(0, chunksPerAppend));
     return this.#recorder.write(this.#key, (draft) => {
       // Writes keep their order: when this one's turn has come, it is known what became of the text before it.
       const failure = this.#failure;
       this.#failure = undefined;
       if (failure) throw failure.error;
-      return draft.record(event);
+      const [recorded] = draft.recordBatch([event], chunks);
+      change?.(draft);
+      return recorded!;
     });
   }
 
@@ -91,14 +114,35 @@ export class RunRecorder {
   }
 
   #store(deltas: readonly DeltaInit[]): void {
-    const record = (draft: ThreadDraft): void => {
+    this.#write((draft) => {
       for (const payload of deltas) draft.record(newEvent({ runId: this.runId, payload }));
-    };
+    });
+  }
+
+  #writeAhead(chunks: readonly ContentChunk[]): void {
+    this.#write((draft) => void draft.recordBatch([], chunks));
+  }
+
+  /** A failure shows in the next `record`. */
+  #write(write: (draft: ThreadDraft) => void): void {
     const onFailure = (error: unknown): void => {
       this.#failure ??= { error };
     };
-    this.#recorder.write(this.#key, record, { onFailure }).catch(() => {}); // Told already.
+    this.#recorder.write(this.#key, write, { onFailure }).catch(() => {}); // Told already.
   }
+}
+
+/** Pieces of bodies in one append: enough to be few, little enough that nobody else waits long for the disk. */
+const chunksPerAppend = 4;
+
+/** An empty body is one empty piece. */
+function chunksOf({ data, ...body }: Body): ContentChunk[] {
+  const chunks: ContentChunk[] = [];
+  for (let offset = 0; offset === 0 || offset < data.length; offset += limits.contentChunkBytes) {
+    const piece = data.subarray(offset, offset + limits.contentChunkBytes) as Uint8Array<ArrayBuffer>;
+    chunks.push(create(ContentChunkSchema, { ...body, offset: BigInt(offset), data: piece }));
+  }
+  return chunks;
 }
 
 const withText = (payload: DeltaInit, text: string): DeltaInit =>

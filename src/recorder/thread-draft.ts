@@ -11,11 +11,13 @@ import type { OpenCall } from "../thread/open-call.js";
 import {
   type ContentChunk,
   ContentRole,
+  type RunDocument,
   type ThreadDocument,
   ThreadDocumentSchema,
   ToolCallDocumentSchema,
 } from "../thread/schema.js";
 import type { ThreadState, Violation } from "../thread/state.js";
+import { cleanSummary } from "../thread/summary.js";
 import { eventFault } from "./check-event.js";
 import { completeEvent } from "./complete-event.js";
 import { addContent, type Inputs } from "./contents.js";
@@ -53,20 +55,21 @@ export class ThreadDraft implements ThreadView {
   }
 
   /** Adds a batch whole. Chunks join the call they belong to as soon as it exists, and before the event that shows them. */
-  recordBatch(events: readonly ThreadEvent[], contents: readonly ContentChunk[] = []): void {
+  recordBatch(events: readonly ThreadEvent[], contents: readonly ContentChunk[] = []): ThreadEvent[] {
     const waiting = groupByCall(contents);
     const addChunksOf = (callId: string): void => {
       for (const [index, chunk] of waiting.get(callId) ?? []) this.#addChunk(chunk, index);
       waiting.delete(callId);
     };
-    for (const [index, event] of events.entries()) {
+    const recorded = events.map((event, index) => {
       const { payload } = event;
       if (payload.case === "toolCallInputCompleted" || payload.case === "toolCallComplete") {
         addChunksOf(payload.value.toolCallId);
       }
-      this.record(event, index);
-    }
+      return this.record(event, index);
+    });
     for (const callId of [...waiting.keys()]) addChunksOf(callId);
+    return recorded;
   }
 
   /** Adds one event. `index` is its place in the writer's batch, for the error. */
@@ -99,6 +102,21 @@ export class ThreadDraft implements ThreadView {
 
   changeDocument(changes: Partial<ThreadDocument>): void {
     this.document = { ...this.document, ...changes };
+  }
+
+  /** Keeps the provider's own id for a call in its document. */
+  noteProviderCall(callId: string, providerCallId: string): void {
+    const open = this.state.calls.get(callId);
+    if (!open) return;
+    const noted = { ...open, call: { ...open.call, providerCallId: cleanSummary(providerCallId) } };
+    this.state.calls.set(callId, noted);
+    this.touched.set(callId, noted);
+  }
+
+  /** What the open run of Heddle's own needs to go on after a restart. */
+  changeRun(changes: Partial<RunDocument>): void {
+    const { run } = this.document;
+    if (run) this.changeDocument({ run: { ...run, ...changes } });
   }
 
   /** The thread is free again. The lease is remembered: its producer may still ask what became of its last batch. */
@@ -149,9 +167,11 @@ export class ThreadDraft implements ThreadView {
       case "runStarted":
         this.changeDocument({ runStartedSequence: event.sequence, runId: event.runId });
         break;
-      case "runCompleted":
-        this.changeDocument({ runStartedSequence: 0n, runId: "" });
+      case "runCompleted": {
+        const { run: _, ...rest } = this.document;
+        this.document = { ...rest, runStartedSequence: 0n, runId: "" };
         break;
+      }
       case "toolCallInputCompleted":
         this.inputs.forget(payload.value.toolCallId);
         break;

@@ -574,7 +574,8 @@ export type RunCompleted = Message<"heddle.v1.RunCompleted"> & {
   usage?: Usage | undefined;
 
   /**
-   * The provider's own word for why it stopped, such as `stop` or `length`. At most 64 UTF-16 units.
+   * Why it stopped: the provider's own word, such as `stop` or `length`; or, where Heddle ended it, `step_limit`, `token_limit`,
+   * `time_limit` or `tool_stop`. At most 64 UTF-16 units.
    *
    * @generated from field: string finish_reason = 3;
    */
