@@ -1,6 +1,7 @@
 // Builds everything from the configuration. The only file that names concrete stores, and that knows who is given to whom.
 import { readFileSync } from "node:fs";
-import type { Config } from "./config.js";
+import { type AgentParts, createRuns, loadAgent } from "./compose-agent.js";
+import { type AgentConfig, type Config, defaultConfig } from "./config.js";
 import type { EventLog, ThreadKey } from "./log/event-log.js";
 import { openLmdbLog } from "./log/lmdb.js";
 import { createHealth } from "./projection/connect/health.js";
@@ -20,7 +21,10 @@ import { Hub } from "./stream/hub.js";
 import { HeddleError } from "./thread/errors.js";
 import { createRedactor } from "./thread/redact.js";
 import { Threads } from "./threads.js";
+import { ToolRegistry } from "./tool/registry.js";
 import { ToolCalls } from "./tool-calls.js";
+
+export { announceServer, findServer } from "./log/server-address.js";
 
 export interface Heddle {
   readonly url: string;
@@ -35,9 +39,10 @@ export async function compose(config: Config, logger: Logger): Promise<Heddle> {
   const oldNode = nodeVersionWarning();
   if (oldNode) logger.warn({ node: process.version }, oldNode);
   const tls = config.tls && readTls(config.tls);
+  const agent = await loadAgent(config.agent);
   const log = await openLmdbLog({ dir: config.dataDir, takeOver: config.takeOver });
   try {
-    const core = createCore(log, config, logger);
+    const core = createCore(log, { ...config, secrets: secretsOf(config) }, { agent, logger });
     const recovered = await recover(log, core.recordings);
     if (recovered.threads > 0)
       logger.info(recovered, "looked after threads that were being written when the last process ended");
@@ -46,6 +51,8 @@ export async function compose(config: Config, logger: Logger): Promise<Heddle> {
     return {
       url: `${scheme}://${server.address.includes(":") ? `[${server.address}]` : server.address}:${server.port}`,
       close: async () => {
+        // Runs first: whoever follows them sees how they end.
+        await core.runs.close();
         await server.close();
         core.recordings.dispose();
         await log.close();
@@ -62,11 +69,9 @@ export async function readOffline(
   dataDir: string,
 ): Promise<{ threads: Threads; toolCalls: ToolCalls; close(): Promise<void> }> {
   const log = await openLmdbLog({ dir: dataDir, readOnly: true });
-  const core = createCore(
-    log,
-    { secrets: [], timing: { heartbeatMs: 60_000, streamMaxAgeMs: Number.POSITIVE_INFINITY } },
-    silent,
-  );
+  const timing = { heartbeatMs: 60_000, streamMaxAgeMs: Number.POSITIVE_INFINITY };
+  const nobody: AgentParts = { models: new Map(), tools: new ToolRegistry([]) };
+  const core = createCore(log, { secrets: [], timing, agent: defaultConfig.agent }, { agent: nobody, logger: silent });
   const close = async (): Promise<void> => {
     core.feeds.close();
     core.recordings.dispose();
@@ -78,21 +83,35 @@ export async function readOffline(
 interface CoreConfig {
   readonly secrets: readonly string[];
   readonly timing: { readonly heartbeatMs: number; readonly streamMaxAgeMs: number };
+  readonly agent: AgentConfig;
 }
 
-function createCore(log: EventLog, config: CoreConfig, logger: Logger) {
+/** The keys of providers are secrets of their own: nothing that a model or a tool says may hold one. */
+const secretsOf = ({ secrets, agent: { providers } }: Config): readonly string[] => [
+  ...secrets,
+  ...[providers.openai.apiKey, providers.anthropic.apiKey].filter((key) => key !== undefined),
+];
+
+function createCore(log: EventLog, config: CoreConfig, { agent, logger }: { agent: AgentParts; logger: Logger }) {
   const onThreadError = (err: unknown, { threadId }: ThreadKey): void =>
     logger.error({ err, threadId }, "a thread could not be looked after; it is tried again");
   const recorder = new Recorder(log, createRedactor({ secrets: config.secrets }));
+  const runs = createRuns(config.agent, agent, {
+    log,
+    recorder,
+    onError: (err, { threadId }) =>
+      logger.error({ err, threadId }, "a run failed through no fault of its model or tools"),
+  });
   const recordings = new Recordings(recorder, {
     onError: onThreadError,
+    recoverRun: (key) => runs.recover(key),
     onEnded: ({ threadId }, ended) =>
       logger.info({ threadId, ...ended }, "a recording was ended, and its open calls completed"),
   });
   const { heartbeatMs, streamMaxAgeMs } = config.timing;
   const feeds = new Feeds(new Hub(log), { heartbeatMs, maxAgeMs: streamMaxAgeMs });
-  const threads = new Threads({ log, recorder, recordings, feeds });
-  return { recorder, recordings, feeds, threads, toolCalls: new ToolCalls(log), onThreadError };
+  const threads = new Threads({ log, recorder, recordings, runs, feeds });
+  return { recorder, recordings, runs, feeds, threads, toolCalls: new ToolCalls(log, runs), onThreadError };
 }
 
 type Core = ReturnType<typeof createCore>;
@@ -111,6 +130,7 @@ async function serve(
   const status = () => ({
     subscriptions: core.feeds.size,
     recordings: core.recordings.active,
+    runs: core.runs.active,
     writing: core.recorder.writing,
   });
   const onUnexpected = (err: unknown): void => logger.error({ err }, "a request failed through no fault of its caller");

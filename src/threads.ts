@@ -3,6 +3,8 @@
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import type { EventLog, StoredThread, ThreadKey } from "./log/event-log.js";
+import type { Runs } from "./loop/runs.js";
+import type { SendRequest } from "./loop/start-run.js";
 import { existingThread } from "./recorder/load-thread.js";
 import type { Recorder } from "./recorder/recorder.js";
 import {
@@ -22,6 +24,7 @@ import { isUuid, newId, parseId, type ThreadId } from "./thread/ids.js";
 import { limits } from "./thread/limits.js";
 import { type Thread, ThreadDocumentSchema, ThreadSchema, WireThreadState } from "./thread/schema.js";
 import { cleanSummary } from "./thread/summary.js";
+import { utf8Bytes } from "./thread/text.js";
 import { now } from "./thread/time.js";
 
 export type { Feed, Sink };
@@ -47,10 +50,13 @@ export class Threads {
   readonly #recordings: Recordings;
   readonly #feeds: Feeds;
 
-  constructor(parts: { log: EventLog; recorder: Recorder; recordings: Recordings; feeds: Feeds }) {
+  readonly #runs: Runs;
+
+  constructor(parts: { log: EventLog; recorder: Recorder; recordings: Recordings; runs: Runs; feeds: Feeds }) {
     this.#log = parts.log;
     this.#recorder = parts.recorder;
     this.#recordings = parts.recordings;
+    this.#runs = parts.runs;
     this.#feeds = parts.feeds;
   }
 
@@ -102,6 +108,22 @@ export class Threads {
     } catch (error) {
       if (!isError(error, "thread_deleted")) throw error;
     }
+  }
+
+  /** Adds a user's message and starts a run. Answers with the run's id once the message is stored. */
+  send(threadId: string, { requestId, text, options }: SendRequest): Promise<string> {
+    const key = keyOf(threadId);
+    const { textBytes, requestIdUnits } = limits.run;
+    if (requestId.length > requestIdUnits || requestId !== cleanSummary(requestId) || requestId === "")
+      throw invalid("request_id", `must be 1 to ${requestIdUnits} visible characters on one line`);
+    if (text.trim() === "") throw invalid("text", "must not be empty");
+    if (utf8Bytes(text) > textBytes) throw invalid("text", `may have at most ${textBytes} bytes`);
+    return this.#runs.start(key, { requestId, text, options });
+  }
+
+  async cancelRun(threadId: string, runId: string): Promise<void> {
+    const key = keyOf(threadId);
+    await this.#runs.cancel(key, parseId(runId, "run_id"));
   }
 
   /** A feed for doors that write bytes. Not started: the request's errors come before Ready. */

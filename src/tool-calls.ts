@@ -1,13 +1,23 @@
 // The verbs about tool calls: one call as it stands, its bodies, and the calls of a thread.
 import { create, fromBinary } from "@bufbuild/protobuf";
 import type { EventLog, ThreadKey } from "./log/event-log.js";
+import type { Runs } from "./loop/runs.js";
+import { wireKinds } from "./loop/streamed-call.js";
 import { contentId } from "./recorder/contents.js";
 import { existingThread } from "./recorder/load-thread.js";
 import { HeddleError } from "./thread/errors.js";
 import { parseId, type ThreadId, type ToolCallId } from "./thread/ids.js";
 import { limits } from "./thread/limits.js";
 import { isVisible } from "./thread/open-call.js";
-import { type ContentInfo, type ToolCall, ToolCallDocumentSchema, ToolCallSchema } from "./thread/schema.js";
+import {
+  type ContentInfo,
+  type Tool,
+  type ToolCall,
+  ToolCallDocumentSchema,
+  ToolCallSchema,
+  ToolSchema,
+} from "./thread/schema.js";
+import { cleanSummary } from "./thread/summary.js";
 import { stateFromWire } from "./thread/tool-call.js";
 import { clampPageSize, defaultTenant, invalid, keyOf } from "./threads.js";
 
@@ -25,9 +35,35 @@ export interface ContentPiece {
 
 export class ToolCalls {
   readonly #log: EventLog;
+  readonly #runs: Runs;
 
-  constructor(log: EventLog) {
+  constructor(log: EventLog, runs: Runs) {
     this.#log = log;
+    this.#runs = runs;
+  }
+
+  /** The tools that every thread has, in order of their names. */
+  tools(): readonly Tool[] {
+    const registry = this.#runs.tools;
+    return registry.list().map(({ name, title, description, kind }) =>
+      create(ToolSchema, {
+        name,
+        title,
+        description,
+        kind: wireKinds[kind],
+        source: { source: { case: "builtIn", value: {} } },
+        inputSchemaJson: JSON.stringify(registry.inputSchema(name)),
+        outputSchemaJson: JSON.stringify(registry.outputSchema(name)),
+      }),
+    );
+  }
+
+  /** Resolves when the call is being called off; its end is an event. */
+  async cancel(toolCallId: string, reason: string): Promise<void> {
+    const { key, call } = await this.#find(toolCallId);
+    if (stateFromWire(call.state) === "over")
+      throw new HeddleError("tool_call_over", `Tool call ${call.id} is over: there is nothing to call off`);
+    await this.#runs.cancelCall(key, call.id, cleanSummary(reason));
   }
 
   async get(toolCallId: string): Promise<CallWithContents> {

@@ -2,6 +2,9 @@
 // loader that rewrites functions as they are made: measured code must not.
 import { existsSync } from "node:fs";
 import { join } from "node:path";
+import type { EventLog } from "../../src/log/event-log.js";
+import type { Model } from "../../src/model/model.js";
+import type { ToolDefinition } from "../../src/tool/tool.js";
 
 /** The variable that names another build to the bench's processes. */
 export const distVariable = "HEDDLE_BENCH_DIST";
@@ -20,8 +23,14 @@ export async function openBuiltCore(dir: string) {
 
 export type BuiltCore = Awaited<ReturnType<typeof openBuiltCore>>;
 
+/** Who answers runs, and with which tools. */
+interface Agent {
+  readonly model?: Model;
+  readonly tools?: readonly ToolDefinition[];
+}
+
 /** The same upon another log. */
-export async function wire(log: import("../../src/log/event-log.js").EventLog) {
+export async function wire(log: EventLog, { model, tools = [] }: Agent = {}) {
   const { Recorder } = await load<typeof import("../../src/recorder/recorder.js")>("recorder/recorder.js");
   const { Recordings } = await load<typeof import("../../src/recorder/recordings.js")>("recorder/recordings.js");
   const { createRedactor } = await load<typeof import("../../src/thread/redact.js")>("thread/redact.js");
@@ -30,8 +39,14 @@ export async function wire(log: import("../../src/log/event-log.js").EventLog) {
   const { Threads } = await load<typeof import("../../src/threads.js")>("threads.js");
   const recorder = new Recorder(log, createRedactor({ secrets: [] }));
   const recordings = new Recordings(recorder, { onError: fail });
+  const { createRuns } = await load<typeof import("../../src/compose-agent.js")>("compose-agent.js");
+  const { defaultConfig } = await load<typeof import("../../src/config.js")>("config.js");
+  const { ToolRegistry } = await load<typeof import("../../src/tool/registry.js")>("tool/registry.js");
+  const agent = { models: new Map<string, Model>(), tools: new ToolRegistry(tools) };
+  if (model) agent.models.set(defaultConfig.agent.model, model);
+  const runs = createRuns(defaultConfig.agent, agent, { log, recorder, onError: fail });
   const feeds = new Feeds(new Hub(log), { heartbeatMs: 15_000, maxAgeMs: 3_600_000 });
-  const threads = new Threads({ log, recorder, recordings, feeds });
+  const threads = new Threads({ log, recorder, recordings, runs, feeds });
   const close = async (): Promise<void> => {
     feeds.close();
     recordings.dispose();

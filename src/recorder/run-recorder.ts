@@ -91,6 +91,16 @@ export class RunRecorder {
     });
   }
 
+  /** A change of the thread's document alone. Shares an append with what is recorded at the same time. */
+  note(change: (draft: ThreadDraft) => void): Promise<void> {
+    return this.#recorder.write(this.#key, change);
+  }
+
+  /** Stores what is held back, and nothing more. */
+  close(): void {
+    this.#coalescer.close();
+  }
+
   /** True once input was dropped because it had passed its bound. */
   inputTruncated(toolCallId: string): boolean {
     return (this.#inputBytes.get(toolCallId) ?? 0) > limits.inputDeltaBytes;

@@ -37,5 +37,16 @@ export const limits = {
   pageBytes: 1024 * 1024,
   pageSize: { default: 50, max: 500 },
   labels: { count: 32, keyUnits: 63, valueUnits: 256 },
+  /** What SendMessage takes. */
+  run: {
+    textBytes: 256 * 1024,
+    requestIdUnits: 200,
+    /** Request ids that a thread remembers. */
+    rememberedRequests: 64,
+    instructionsBytes: 256 * 1024,
+    steps: 1000,
+    timeLimitMs: 86_400_000,
+    allowedTools: 256,
+  },
   leaseMs: { min: 1_000, default: 30_000, max: 600_000 },
 } as const;

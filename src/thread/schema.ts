@@ -3,7 +3,7 @@
 export {
   type LeaseDocument,
   LeaseDocumentSchema,
-  type RequestDocument,
+  RequestDocumentSchema,
   type RunDocument,
   RunDocumentSchema,
   type StoredContent,
@@ -46,3 +46,4 @@ export {
   ToolKind,
   type ToolSource,
 } from "../../gen/heddle/v1/tool_call_pb.js";
+export { type Tool, ToolSchema } from "../../gen/heddle/v1/tool_service_pb.js";

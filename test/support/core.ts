@@ -2,14 +2,21 @@
 import { afterEach } from "vitest";
 import type { EventLog } from "../../src/log/event-log.js";
 import { openMemoryLog } from "../../src/log/memory.js";
+import type { RunDefaults } from "../../src/loop/options.js";
+import type { RunLimits } from "../../src/loop/run.js";
+import { Runs } from "../../src/loop/runs.js";
+import type { Model } from "../../src/model/model.js";
 import type { LeaseClock } from "../../src/recorder/lease-clocks.js";
 import { Recorder } from "../../src/recorder/recorder.js";
 import { type Batch, Recordings } from "../../src/recorder/recordings.js";
 import { Feeds } from "../../src/stream/feeds.js";
 import { Hub } from "../../src/stream/hub.js";
+import { HeddleError } from "../../src/thread/errors.js";
 import type { ThreadEvent } from "../../src/thread/event.js";
 import { createRedactor } from "../../src/thread/redact.js";
 import { Threads } from "../../src/threads.js";
+import { ToolRegistry } from "../../src/tool/registry.js";
+import type { ToolDefinition } from "../../src/tool/tool.js";
 import { ToolCalls } from "../../src/tool-calls.js";
 
 export interface CoreOptions {
@@ -18,20 +25,48 @@ export interface CoreOptions {
   secrets?: readonly string[];
   heartbeatMs?: number;
   maxAgeMs?: number;
+  /** Answers every run. Without one, runs are refused. */
+  model?: Model;
+  tools?: readonly ToolDefinition[];
+  defaults?: Partial<RunDefaults>;
+  limits?: Partial<RunLimits>;
+  afterRestart?: "continue" | "end";
 }
 
 export function openCore(options: CoreOptions = {}) {
   const log = options.log ?? openMemoryLog();
   const errors: unknown[] = [];
   const recorder = new Recorder(log, createRedactor({ secrets: options.secrets ?? [] }));
+  const runs = new Runs({
+    log,
+    recorder,
+    tools: new ToolRegistry(options.tools ?? []),
+    modelFor: (name) => {
+      if (options.model) return options.model;
+      throw new HeddleError("model_not_offered", "This core has no model", { detail: { model: name } });
+    },
+    defaults: {
+      model: "a:model",
+      instructions: "",
+      maxSteps: 20,
+      maxTokens: 0,
+      timeLimitMs: 60_000,
+      ...options.defaults,
+    },
+    limits: { toolTimeoutMs: 30_000, quietMs: 5_000, stopGraceMs: 500, firstBackoffMs: 1, ...options.limits },
+    workspace: undefined,
+    afterRestart: options.afterRestart ?? "continue",
+    onError: (error) => errors.push(error),
+  });
   const recordings = new Recordings(recorder, {
     ...(options.clock && { clock: options.clock }),
     onError: (error) => errors.push(error),
+    recoverRun: (key) => runs.recover(key),
   });
   const hub = new Hub(log);
   const feeds = new Feeds(hub, { heartbeatMs: options.heartbeatMs ?? 60_000, maxAgeMs: options.maxAgeMs ?? 3_600_000 });
-  const threads = new Threads({ log, recorder, recordings, feeds });
-  return { log, recorder, recordings, hub, feeds, threads, toolCalls: new ToolCalls(log), errors };
+  const threads = new Threads({ log, recorder, recordings, runs, feeds });
+  return { log, recorder, recordings, runs, hub, feeds, threads, toolCalls: new ToolCalls(log, runs), errors };
 }
 
 export type Core = ReturnType<typeof openCore>;

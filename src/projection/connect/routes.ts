@@ -19,6 +19,7 @@ import { registerReflection } from "./reflection.js";
 import { refuse } from "./refuse.js";
 import { threadService } from "./thread-service.js";
 import { toolCallService } from "./tool-call-service.js";
+import { toolService } from "./tool-service.js";
 import { outliveReader, stopBodyWhenAnswered } from "./unread-body.js";
 import { isServerFault, toWire } from "./wire-error.js";
 
@@ -39,7 +40,7 @@ export function createRoutes(options: RoutesOptions): RequestHandler {
     router.service(ThreadService, threadService(options.threads));
     router.service(ToolCallService, toolCallService(options.toolCalls));
     router.service(RecorderService, recorderService(options.threads));
-    router.service(ToolService, {});
+    router.service(ToolService, toolService(options.threads, options.toolCalls));
     registerHealth(router, options.health);
     registerReflection(router, services);
     for (const { requestPath } of router.handlers) paths.add(requestPath);

@@ -14,6 +14,13 @@ export const threadService = (threads: Threads): Partial<ServiceImpl<typeof Thre
     await threads.delete(request.threadId);
     return {};
   },
+  sendMessage: async ({ threadId, requestId, text, options }) => ({
+    runId: await threads.send(threadId, { requestId, text, options }),
+  }),
+  cancelRun: async ({ threadId, runId }) => {
+    await threads.cancelRun(threadId, runId);
+    return {};
+  },
   async *streamThreadEvents(request, { signal }) {
     yield* threads.follow(request, signal);
     // A stream that its deadline cut short has not ended well, and its caller is still there to be told.

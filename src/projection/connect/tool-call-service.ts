@@ -15,6 +15,10 @@ export const toolCallService = (calls: ToolCalls): Partial<ServiceImpl<typeof To
       first = false;
     }
   },
+  cancelToolCall: async ({ toolCallId, reason }) => {
+    await calls.cancel(toolCallId, reason);
+    return {};
+  },
   listToolCalls: async ({ threadId, pageSize, pageToken }) => {
     const { calls: page, nextAfter } = await calls.list({ threadId, pageSize, after: parseAfter(pageToken) });
     return { toolCalls: page, nextPageToken: nextAfter === 0n ? "" : String(nextAfter) };

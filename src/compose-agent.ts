@@ -1,0 +1,98 @@
+// Builds what runs agents from the configuration: the models, the tools and the runs. With compose.ts the only file that names
+// concrete models and tools.
+import type { AgentConfig } from "./config.js";
+import type { EventLog, ThreadKey } from "./log/event-log.js";
+import { Runs } from "./loop/runs.js";
+import { anthropicModel } from "./model/anthropic.js";
+import { demoModel } from "./model/demo.js";
+import type { Model } from "./model/model.js";
+import { openaiModel } from "./model/openai.js";
+import { scriptedModel } from "./model/scripted.js";
+import { readScript } from "./model/scripted-file.js";
+import type { Recorder } from "./recorder/recorder.js";
+import { HeddleError } from "./thread/errors.js";
+import { builtinTools } from "./tool/builtin/index.js";
+import { loadToolModules } from "./tool/load-modules.js";
+import { ToolRegistry } from "./tool/registry.js";
+
+/** Waiting before a model is asked again for the first time. */
+const firstBackoffMs = 500;
+
+/** What must be known before the data is touched: a wrong setting should say so at once. */
+export interface AgentParts {
+  readonly models: ReadonlyMap<string, Model>;
+  readonly tools: ToolRegistry;
+}
+
+/** Rejects with `invalid_config` for a model that cannot be used, or a tool that cannot be loaded. */
+export async function loadAgent(agent: AgentConfig): Promise<AgentParts> {
+  const models = new Map([agent.model, ...agent.models].map((name) => [name, createModel(name, agent)]));
+  const tools = new ToolRegistry([...builtinTools(agent), ...(await loadToolModules(agent.tools))]);
+  return { models, tools };
+}
+
+export function createRuns(
+  agent: AgentConfig,
+  { models, tools }: AgentParts,
+  around: { log: EventLog; recorder: Recorder; onError: (error: unknown, key: ThreadKey) => void },
+): Runs {
+  return new Runs({
+    ...around,
+    tools,
+    modelFor: (name) => {
+      const model = models.get(name);
+      if (model) return model;
+      throw new HeddleError(
+        "model_not_offered",
+        `The model ${JSON.stringify(name.slice(0, 100))} is not offered here: leave it empty, or choose one of ${[...models.keys()].join(", ")}`,
+        { detail: { model: name.slice(0, 100) } },
+      );
+    },
+    defaults: agent,
+    limits: { ...agent, firstBackoffMs },
+    workspace: agent.workspace,
+    afterRestart: agent.afterRestart,
+  });
+}
+
+function createModel(choice: string, { providers }: AgentConfig): Model {
+  const colon = choice.indexOf(":");
+  const provider = colon < 0 ? choice : choice.slice(0, colon);
+  const name = colon < 0 ? "" : choice.slice(colon + 1);
+  switch (provider) {
+    case "demo":
+      return demoModel();
+    case "scripted":
+      return scriptedModel(readScript(named(choice, name, "the path of a script")));
+    case "openai":
+      return openaiModel({ name: named(choice, name, "a model"), ...access(choice, providers.openai, "OPENAI") });
+    case "anthropic":
+      return anthropicModel({
+        name: named(choice, name, "a model"),
+        ...access(choice, providers.anthropic, "ANTHROPIC"),
+      });
+    default:
+      throw wrong(`${choice} is no model: use openai:NAME, anthropic:NAME, scripted:FILE or demo`);
+  }
+}
+
+function named(choice: string, name: string, what: string): string {
+  if (name === "") throw wrong(`${choice} needs ${what} behind the colon`);
+  return name;
+}
+
+/** A local server may do without a key; the provider itself does not. */
+function access(
+  choice: string,
+  { apiKey, baseUrl }: AgentConfig["providers"]["openai"],
+  prefix: string,
+): { apiKey: string | undefined; baseUrl?: string } {
+  if (apiKey === undefined && baseUrl === undefined)
+    throw wrong(
+      `${choice} needs a key: set ${prefix}_API_KEY (or ${prefix}_BASE_URL, for a server that asks for none)`,
+    );
+  return { apiKey, ...(baseUrl !== undefined && { baseUrl }) };
+}
+
+const wrong = (message: string): HeddleError =>
+  new HeddleError("invalid_config", `agent.model: ${message}`, { detail: { field: "agent.model" } });

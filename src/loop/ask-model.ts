@@ -1,0 +1,82 @@
+// Asks the model until there is a whole reply. Trouble before the first token is waited out; an attempt that breaks after it is
+// dropped with everything it made, and made again once.
+import { setTimeout as sleep } from "node:timers/promises";
+import { ModelError, type ModelEvent, type ModelRequest, mayPass } from "../model/model.js";
+import { droppedAttempt, type Reply, ReplyRecorder } from "./record-reply.js";
+import type { Run, Scope } from "./run.js";
+import { endingOf, Stopped } from "./stop.js";
+
+/** How often a reply is tried again, by what was seen of it. */
+const retries = { beforeFirstToken: 4, afterFirstToken: 1 } as const;
+const longestBackoffMs = 60_000;
+
+export async function askModel(run: Run, request: ModelRequest): Promise<Reply> {
+  const left = { ...retries } as Record<keyof typeof retries, number>;
+  for (let attempt = 1; ; attempt++) {
+    const scope = run.openScope();
+    const recording = new ReplyRecorder(run, attempt);
+    try {
+      await stream(run, request, { recording, scope });
+      return await recording.finish();
+    } catch (error) {
+      const stop = scope.stopped;
+      if (stop) {
+        await recording.drop(endingOf(stop));
+        throw new Stopped(stop);
+      }
+      const seen = recording.isEmpty ? "beforeFirstToken" : "afterFirstToken";
+      await recording.drop(droppedAttempt);
+      run.addUsage(recording.usage);
+      if (!(error instanceof ModelError) || !mayPass(error.kind) || left[seen]-- <= 0) throw error;
+      await backoff(run, scope, { attempt, error });
+    } finally {
+      scope.close();
+    }
+  }
+}
+
+async function stream(
+  run: Run,
+  request: ModelRequest,
+  { recording, scope }: { recording: ReplyRecorder; scope: Scope },
+): Promise<void> {
+  const events = run.model.stream(request, scope.signal)[Symbol.asyncIterator]();
+  try {
+    for (;;) {
+      const next = await unlessStopped(events.next(), scope.signal);
+      if (next.done) return;
+      recording.take(next.value);
+    }
+  } finally {
+    // Not awaited: a model that does not hear its signal must not hold the run.
+    void Promise.resolve(events.return?.()).catch(() => {});
+  }
+}
+
+/** A model that does not listen to its signal is left behind. */
+function unlessStopped(
+  next: Promise<IteratorResult<ModelEvent>>,
+  signal: AbortSignal,
+): Promise<IteratorResult<ModelEvent>> {
+  return new Promise((resolve, reject) => {
+    const leave = (): void => reject(signal.reason);
+    if (signal.aborted) leave();
+    else signal.addEventListener("abort", leave, { once: true });
+    next.then(resolve, reject).finally(() => signal.removeEventListener("abort", leave));
+  });
+}
+
+/** Longer each time, by chance a little more or less, and not before the provider wants to be asked. */
+async function backoff(
+  run: Run,
+  scope: Scope,
+  { attempt, error }: { attempt: number; error: ModelError },
+): Promise<void> {
+  const doubled = run.limits.firstBackoffMs * 2 ** (attempt - 1) * (0.75 + Math.random() / 2);
+  const ms = Math.min(longestBackoffMs, Math.max(doubled, error.retryAfterMs ?? 0));
+  try {
+    await sleep(ms, undefined, { signal: scope.signal });
+  } catch {
+    throw new Stopped(scope.stopped!);
+  }
+}

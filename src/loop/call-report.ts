@@ -1,0 +1,109 @@
+// What a running tool says about itself, recorded: output as it comes, progress not too often, a sign of life when it is quiet.
+// After `close` nothing more is recorded: a tool that goes on talking is not heard (T2).
+import { OutputStream, ToolCallPhase } from "../thread/schema.js";
+import { utf8Bytes } from "../thread/text.js";
+import type { Phase, ToolContext } from "../tool/tool.js";
+import type { Run, Scope } from "./run.js";
+
+/** Progress in between is left out; the last one of a quiet span is not. */
+const progressEveryMs = 100;
+
+/** Output that is recorded for one call. What comes after it is counted, and said in one line. */
+export const outputBoundBytes = 16 * 1024 * 1024;
+
+type Progress = { phase?: ToolCallPhase; completed?: number; total?: number; message: string };
+
+export class CallReport implements ToolContext {
+  readonly toolCallId: string;
+  readonly threadId: string;
+  readonly workspace: string | undefined;
+  readonly signal: AbortSignal;
+  readonly #run: Run;
+  readonly #quiet: NodeJS.Timeout;
+  #phase = ToolCallPhase.UNSPECIFIED;
+  #waiting: Progress | undefined;
+  #throttle: NodeJS.Timeout | undefined;
+  #outputBytes = 0;
+  #isOpen = true;
+
+  constructor(run: Run, toolCallId: string, scope: Scope) {
+    this.#run = run;
+    this.toolCallId = toolCallId;
+    this.threadId = run.key.threadId;
+    this.workspace = run.workspace;
+    this.signal = scope.signal;
+    this.#quiet = setInterval(() => this.#record({ message: "Still running" }), run.limits.quietMs);
+  }
+
+  progress(completed: number, total?: number, message = ""): void {
+    if (!this.#isOpen) return;
+    this.#waiting = { message, ...number("completed", completed), ...number("total", total) };
+    if (this.#throttle === undefined) this.#recordWaiting();
+  }
+
+  phase(phase: Phase, message = ""): void {
+    if (!this.#isOpen) return;
+    this.#phase = phases[phase] ?? ToolCallPhase.UNSPECIFIED;
+    this.#waiting = undefined;
+    this.#record({ message });
+  }
+
+  output(stream: "stdout" | "stderr", text: string): void {
+    if (!this.#isOpen || text === "") return;
+    const before = this.#outputBytes;
+    this.#outputBytes += utf8Bytes(text);
+    if (before > outputBoundBytes) return;
+    const isOver = this.#outputBytes > outputBoundBytes;
+    this.#spoke();
+    this.#run.recorder.delta({
+      case: "toolCallOutputDelta",
+      value: {
+        toolCallId: this.toolCallId,
+        stream: stream === "stderr" ? OutputStream.STDERR : OutputStream.STDOUT,
+        text: isOver ? "\n[More output was not recorded]\n" : text,
+      },
+    });
+  }
+
+  /** Says what was held back, and nothing more. */
+  close(): void {
+    if (!this.#isOpen) return;
+    if (this.#waiting) this.#recordWaiting();
+    this.#isOpen = false;
+    clearInterval(this.#quiet);
+    clearTimeout(this.#throttle);
+  }
+
+  #recordWaiting(): void {
+    const progress = this.#waiting;
+    this.#waiting = undefined;
+    this.#throttle = undefined;
+    if (!progress || !this.#isOpen) return;
+    this.#throttle = setTimeout(() => this.#recordWaiting(), progressEveryMs);
+    this.#record(progress);
+  }
+
+  /** A failure shows in the record of the call's end. */
+  #record(progress: Progress): void {
+    this.#spoke();
+    const value = { toolCallId: this.toolCallId, phase: this.#phase, ...progress };
+    this.#run.recorder.record({ case: "toolCallProgress", value }).catch(() => {});
+  }
+
+  #spoke(): void {
+    this.#quiet.refresh();
+  }
+}
+
+const phases: Readonly<Record<Phase, ToolCallPhase>> = {
+  searching: ToolCallPhase.SEARCHING,
+  interpreting: ToolCallPhase.INTERPRETING,
+  connecting: ToolCallPhase.CONNECTING,
+  waiting: ToolCallPhase.WAITING,
+};
+
+/** A tool may divide by zero. */
+const number = <Name extends string>(name: Name, value: number | undefined): Partial<Record<Name, number>> =>
+  (value !== undefined && Number.isFinite(value) && value >= 0 ? { [name]: value } : {}) as Partial<
+    Record<Name, number>
+  >;

@@ -1,0 +1,216 @@
+// The conversation of a thread as a model sees it: a fold of the log, joined with the bodies of its calls. Heddle's own runs
+// and those of outside producers alike.
+//
+// A reply is what an assistant says and calls until the first of its calls starts or ends; what it says after that is the next
+// one. Left out: attempts that were dropped (discarded calls, and text that broke off before something else came), and calls
+// whose input never became whole.
+import type { EventLog, ThreadKey } from "../log/event-log.js";
+import type { ModelMessage } from "../model/model.js";
+import type { ThreadEvent } from "../thread/event.js";
+import { decodeFrames } from "../thread/frame.js";
+import type { ToolCallId } from "../thread/ids.js";
+import { Role, ToolCallOutcome } from "../thread/schema.js";
+import { boundedForModel, modelTextBytes } from "./model-text.js";
+
+export interface Conversation {
+  readonly messages: readonly ModelMessage[];
+  /** The last reply is whole and calls nothing: there is nothing to ask the model. */
+  readonly isAnswered: boolean;
+}
+
+const readBytes = 256 * 1024;
+
+export async function readConversation(log: EventLog, key: ThreadKey): Promise<Conversation> {
+  const fold = new ConversationFold();
+  for (let position = 0n; ; ) {
+    const span = await log.read(key, position, readBytes);
+    if (!span) break;
+    for (const event of decodeFrames(span.bytes)) fold.take(event);
+    position = span.last;
+  }
+  const turns = fold.finish();
+  const messages: ModelMessage[] = [];
+  for (const turn of turns) messages.push(...(await spoken(log, key, turn)));
+  const last = turns.at(-1);
+  return { messages, isAnswered: last?.role === "assistant" && last.calls.length === 0 && last.isWhole };
+}
+
+interface UserTurn {
+  readonly role: "user";
+  readonly text: string;
+}
+
+interface AssistantTurn {
+  readonly role: "assistant";
+  readonly text: string;
+  readonly isWhole: boolean;
+  readonly calls: readonly FoldedCall[];
+}
+
+type Turn = UserTurn | AssistantTurn;
+
+interface FoldedCall {
+  readonly id: ToolCallId;
+  readonly name: string;
+  /** The raw input as far as its deltas say. */
+  input: string;
+  isInputWhole: boolean;
+  isStarted: boolean;
+  outcome: ToolCallOutcome;
+  summary: string;
+  message: string;
+}
+
+interface OpenMessage {
+  readonly role: Role;
+  text: string;
+  isWhole: boolean;
+  isOver: boolean;
+}
+
+/** Exported for its tests: the pure part. */
+export class ConversationFold {
+  readonly #turns: Turn[] = [];
+  readonly #messages = new Map<string, OpenMessage>();
+  readonly #calls = new Map<string, FoldedCall>();
+  #spoken: OpenMessage[] = [];
+  #called: FoldedCall[] = [];
+
+  take({ payload }: ThreadEvent): void {
+    switch (payload.case) {
+      case "messageCreated":
+        this.#open(payload.value.messageId, payload.value.role);
+        break;
+      case "messageDelta": {
+        const message = this.#messages.get(payload.value.messageId);
+        if (message) message.text += payload.value.text;
+        break;
+      }
+      case "messageCompleted": {
+        const message = this.#messages.get(payload.value.messageId);
+        if (!message) break;
+        this.#messages.delete(payload.value.messageId);
+        message.isOver = true;
+        message.isWhole = !payload.value.incomplete;
+        message.text ||= payload.value.refusal;
+        if (message.role === Role.USER) this.#turns.push({ role: "user", text: message.text });
+        break;
+      }
+      case "toolCallCreated":
+        this.#create(payload.value.toolCallId as ToolCallId, payload.value.toolName);
+        break;
+      case "toolCallInputDelta": {
+        const call = this.#calls.get(payload.value.toolCallId);
+        if (call) call.input += payload.value.text;
+        break;
+      }
+      case "toolCallInputCompleted": {
+        const call = this.#calls.get(payload.value.toolCallId);
+        if (call) call.isInputWhole = true;
+        break;
+      }
+      case "toolCallStarted": {
+        const call = this.#calls.get(payload.value.toolCallId);
+        if (call) call.isStarted = true;
+        break;
+      }
+      case "toolCallComplete": {
+        const call = this.#calls.get(payload.value.toolCallId);
+        if (!call) break;
+        this.#calls.delete(call.id);
+        call.outcome = payload.value.outcome;
+        call.summary = payload.value.summary;
+        call.message = payload.value.error?.message ?? "";
+        break;
+      }
+      case "runCompleted":
+        this.#endReply();
+        break;
+    }
+  }
+
+  finish(): readonly Turn[] {
+    this.#endReply();
+    return this.#turns;
+  }
+
+  #open(messageId: string, role: Role): void {
+    if (role === Role.USER) this.#endReply();
+    else this.#nextReply();
+    const message = { role, text: "", isWhole: false, isOver: false };
+    this.#messages.set(messageId, message);
+    if (role === Role.ASSISTANT) this.#spoken.push(message);
+  }
+
+  #create(id: ToolCallId, name: string): void {
+    this.#nextReply();
+    const call: FoldedCall = {
+      id,
+      name,
+      input: "",
+      isInputWhole: false,
+      isStarted: false,
+      outcome: ToolCallOutcome.UNSPECIFIED,
+      summary: "",
+      message: "",
+    };
+    this.#calls.set(id, call);
+    this.#called.push(call);
+  }
+
+  /** Something new is said or called. */
+  #nextReply(): void {
+    if (this.#called.some((call) => isKept(call) && (call.isStarted || call.outcome !== ToolCallOutcome.UNSPECIFIED)))
+      this.#endReply();
+    // What broke off, and was followed by something else, was an attempt that did not count.
+    this.#spoken = this.#spoken.filter(({ isOver, isWhole }) => isWhole || !isOver);
+  }
+
+  #endReply(): void {
+    const calls = this.#called.filter(isKept);
+    const text = this.#spoken.map((message) => message.text).join("\n\n");
+    const isWhole = this.#spoken.every((message) => message.isWhole);
+    if (calls.length > 0 || text !== "") this.#turns.push({ role: "assistant", text, isWhole, calls });
+    this.#spoken = [];
+    this.#called = [];
+  }
+}
+
+const isKept = ({ isInputWhole, outcome }: FoldedCall): boolean =>
+  isInputWhole && outcome !== ToolCallOutcome.DISCARDED;
+
+async function spoken(log: EventLog, key: ThreadKey, turn: Turn): Promise<ModelMessage[]> {
+  if (turn.role === "user") return [turn];
+  const calls = [];
+  const results: ModelMessage[] = [];
+  for (const call of turn.calls) {
+    const input = (await readText(log, key, { callId: call.id, contentId: "input" }, inputBytes)) ?? call.input;
+    calls.push({ id: call.id, name: call.name, input });
+    const isError = call.outcome !== ToolCallOutcome.SUCCEEDED;
+    results.push({ role: "tool", callId: call.id, text: await resultText(log, key, call), isError });
+  }
+  return [{ role: "assistant", text: turn.text, calls }, ...results];
+}
+
+/** What a model may read back of its own input. */
+const inputBytes = 1024 * 1024;
+
+async function resultText(log: EventLog, key: ThreadKey, call: FoldedCall): Promise<string> {
+  const told = await readText(log, key, { callId: call.id, contentId: "model" }, modelTextBytes);
+  if (told !== undefined) return told;
+  if (call.outcome === ToolCallOutcome.SUCCEEDED) {
+    const result = await readText(log, key, { callId: call.id, contentId: "result" }, modelTextBytes + 1);
+    if (result !== undefined) return boundedForModel(result);
+  }
+  return call.message || call.summary || "The call has not ended";
+}
+
+async function readText(
+  log: EventLog,
+  key: ThreadKey,
+  body: { callId: ToolCallId; contentId: string },
+  maxBytes: number,
+): Promise<string | undefined> {
+  const bytes = await log.readBody(key, body, { offset: 0, maxBytes });
+  return bytes && Buffer.from(bytes).toString("utf8");
+}

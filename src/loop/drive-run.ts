@@ -1,0 +1,69 @@
+// One run from where the log says it stands to its end, recorded.
+import type { EventLog } from "../log/event-log.js";
+import { ModelError } from "../model/model.js";
+import { type RunDocument, RunOutcome } from "../thread/schema.js";
+import { durationMs, timestampMs } from "../thread/time.js";
+import { readConversation } from "./conversation.js";
+import type { Run } from "./run.js";
+import { runTurn, stoppedByTool, type TurnEnd } from "./run-turn.js";
+import { endingOf, type Stop } from "./stop.js";
+
+interface RunEnd extends TurnEnd {
+  readonly errorMessage?: string;
+}
+
+interface DriveOptions {
+  readonly log: EventLog;
+  readonly document: RunDocument;
+  /** A run that the server's end cuts off is gone on with at its next start: nothing is recorded as its end. */
+  readonly leaveOpen: boolean;
+}
+
+/** Throws only what is neither the model's nor a tool's fault. */
+export async function driveRun(run: Run, { log, document, leaveOpen }: DriveOptions): Promise<void> {
+  const end = await work(run, log, document);
+  if (run.stopped?.kind === "server_stopping" && leaveOpen && end.outcome === RunOutcome.INTERRUPTED) return;
+  await run.recorder.record({ case: "runCompleted", value: { ...end, usage: run.usage } });
+}
+
+async function work(run: Run, log: EventLog, document: RunDocument): Promise<RunEnd> {
+  const timer = startTimer(run, document);
+  try {
+    const { messages, isAnswered } = await readConversation(log, run.key);
+    run.messages.push(...messages);
+    if (document.stoppedByTool) return stoppedByTool;
+    // It had said all, and only its end was missing.
+    if (isAnswered) return { outcome: RunOutcome.SUCCEEDED, finishReason: "stop" };
+    return await runTurn(run);
+  } catch (error) {
+    if (run.stopped) return endOfStopped(run.stopped);
+    if (error instanceof ModelError)
+      return { outcome: RunOutcome.FAILED, finishReason: error.kind, errorMessage: error.message };
+    throw error;
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function startTimer(run: Run, { options, startTime }: RunDocument): NodeJS.Timeout | undefined {
+  if (!options?.timeLimit) return undefined;
+  const limitMs = durationMs(options.timeLimit);
+  const elapsedMs = startTime ? Date.now() - timestampMs(startTime) : 0;
+  return setTimeout(() => run.stop({ kind: "run_timeout", limitMs }), Math.max(0, limitMs - elapsedMs));
+}
+
+function endOfStopped(stop: Stop): RunEnd {
+  switch (stop.kind) {
+    case "cancelled":
+      return { outcome: RunOutcome.CANCELLED, finishReason: "cancelled" };
+    case "run_timeout":
+    case "tool_timeout":
+      return { outcome: RunOutcome.INCOMPLETE, finishReason: "time_limit" };
+    case "server_stopping":
+      return {
+        outcome: RunOutcome.INTERRUPTED,
+        finishReason: "server_stopping",
+        errorMessage: endingOf(stop).summary,
+      };
+  }
+}

@@ -1,0 +1,74 @@
+// What a run is asked for, checked, with the server's defaults filled in.
+import { create } from "@bufbuild/protobuf";
+import { HeddleError } from "../thread/errors.js";
+import { limits } from "../thread/limits.js";
+import { type RunOptions, RunOptionsSchema, ToolChoiceMode } from "../thread/schema.js";
+import { utf8Bytes } from "../thread/text.js";
+import { durationFromMs, durationMs, isSpan } from "../thread/time.js";
+import { ToolRegistry } from "../tool/registry.js";
+
+export interface RunDefaults {
+  readonly model: string;
+  readonly instructions: string;
+  readonly maxSteps: number;
+  /** 0: no bound. */
+  readonly maxTokens: number;
+  readonly timeLimitMs: number;
+}
+
+export function resolveOptions(asked: RunOptions | undefined, defaults: RunDefaults, tools: ToolRegistry): RunOptions {
+  const options = asked ?? create(RunOptionsSchema);
+  check(options, tools);
+  return {
+    ...options,
+    model: options.model || defaults.model,
+    instructions: options.instructions || defaults.instructions,
+    parallelToolCalls: options.parallelToolCalls ?? true,
+    maxSteps: options.maxSteps || defaults.maxSteps,
+    maxTokens: options.maxTokens || BigInt(defaults.maxTokens),
+    timeLimit: options.timeLimit ?? durationFromMs(defaults.timeLimitMs),
+  };
+}
+
+/** The tools that a run may use. */
+export function toolsFor(options: RunOptions, tools: ToolRegistry): ToolRegistry {
+  if (options.allowedTools.length === 0) return tools;
+  const allowed = new Set(options.allowedTools);
+  return new ToolRegistry(tools.list().filter(({ name }) => allowed.has(name)));
+}
+
+function check(options: RunOptions, tools: ToolRegistry): void {
+  const { run } = limits;
+  if (utf8Bytes(options.instructions) > run.instructionsBytes)
+    throw invalid("options.instructions", `may have at most ${run.instructionsBytes} bytes`);
+  if (options.maxSteps > run.steps) throw invalid("options.max_steps", `may be at most ${run.steps}`);
+  if (options.timeLimit) {
+    const ms = isSpan(options.timeLimit) ? durationMs(options.timeLimit) : 0;
+    if (!(ms >= 1 && ms <= run.timeLimitMs)) throw invalid("options.time_limit", "must be from a millisecond to a day");
+  }
+  if (options.allowedTools.length > run.allowedTools)
+    throw invalid("options.allowed_tools", `may have at most ${run.allowedTools} entries`);
+  const unknown = options.allowedTools.find((name) => !tools.get(name));
+  if (unknown !== undefined)
+    throw invalid(
+      "options.allowed_tools",
+      `names ${JSON.stringify(unknown.slice(0, 64))}, which is no tool of this server`,
+    );
+  checkChoice(options, tools);
+}
+
+function checkChoice({ toolChoice, allowedTools }: RunOptions, tools: ToolRegistry): void {
+  if (!toolChoice) return;
+  const { mode, toolName } = toolChoice;
+  if (ToolChoiceMode[mode] === undefined)
+    throw invalid("options.tool_choice.mode", "must be a value that this server knows");
+  if (mode !== ToolChoiceMode.NAMED) {
+    if (toolName !== "") throw invalid("options.tool_choice.tool_name", "belongs to NAMED only");
+    return;
+  }
+  const isThere = tools.get(toolName) && (allowedTools.length === 0 || allowedTools.includes(toolName));
+  if (!isThere) throw invalid("options.tool_choice.tool_name", "must be a tool that the run may use");
+}
+
+const invalid = (field: string, rule: string): HeddleError =>
+  new HeddleError("invalid_field", `${field} ${rule}`, { detail: { field, rule } });

@@ -1,0 +1,70 @@
+// The end of a call, recorded with everything that belongs to it: the result, its parts, and what the model is told.
+import { contentId } from "../recorder/contents.js";
+import type { Body } from "../recorder/run-recorder.js";
+import { limits } from "../thread/limits.js";
+import { ContentRole, ToolCallOutcome } from "../thread/schema.js";
+import type { ToolContent, ToolOutcome } from "../tool/tool.js";
+import { boundedForModel } from "./model-text.js";
+import type { Run } from "./run.js";
+import type { CallResult } from "./run-tool-call.js";
+import type { CallInput } from "./streamed-call.js";
+
+export interface CallEnd {
+  readonly outcome: ToolCallOutcome;
+  readonly summary: string;
+  readonly error?: { readonly kind: string; readonly code?: string; readonly message: string };
+  /** Undefined when there is none. */
+  readonly result?: unknown;
+  /** Undefined: the summary. */
+  readonly modelText?: string;
+  readonly stopIteration?: boolean;
+  readonly content?: readonly ToolContent[];
+  readonly locations?: NonNullable<ToolOutcome<unknown>["locations"]>;
+  readonly exitCode?: number;
+}
+
+export async function recordEnd(run: Run, call: CallInput, end: CallEnd): Promise<CallResult> {
+  const modelText = boundedForModel(end.modelText ?? end.summary);
+  const { outcome, summary, error, locations = [], exitCode, stopIteration = false } = end;
+  const value = {
+    toolCallId: call.id,
+    outcome,
+    summary,
+    ...(error && { error }),
+    locations: locations.slice(0, limits.locations).map(({ path, line = 0 }) => ({ path, line })),
+    totalLocations: locations.length,
+    ...(exitCode !== undefined && { exitCode }),
+  };
+  const bodies = [...bodiesOf(call, end), body(call, "model", ContentRole.MODEL_TEXT, "text/plain", modelText)];
+  const change = stopIteration ? { change: stoppedByTool } : {};
+  await run.recorder.record({ case: "toolCallComplete", value }, { bodies, ...change });
+  return { text: modelText, isError: outcome !== ToolCallOutcome.SUCCEEDED, stopIteration };
+}
+
+const stoppedByTool = (draft: { changeRun(changes: { stoppedByTool: boolean }): void }): void =>
+  draft.changeRun({ stoppedByTool: true });
+
+/** Beside them a call may have its input, its result and what the model is told. */
+const mostParts = limits.contentsPerCall - 3;
+
+/** Parts whose name cannot be used get another: a tool's slip must not lose what it made. */
+function bodiesOf(call: CallInput, { result, content = [] }: CallEnd): Body[] {
+  const taken = new Set(["input", "result", "model"]);
+  const parts = content.slice(0, mostParts).map(({ id, mediaType, data }, index) => {
+    const name = contentId.test(id) && !taken.has(id) ? id : `part-${index}`;
+    taken.add(name);
+    return body(call, name, ContentRole.PART, mediaType, data);
+  });
+  if (result === undefined) return parts;
+  return [body(call, "result", ContentRole.RESULT, "application/json", JSON.stringify(result) ?? "null"), ...parts];
+}
+
+function body(
+  { id: toolCallId }: CallInput,
+  contentId: string,
+  role: ContentRole,
+  mediaType: string,
+  data: string | Uint8Array,
+): Body {
+  return { toolCallId, contentId, role, mediaType, data: typeof data === "string" ? Buffer.from(data) : data };
+}

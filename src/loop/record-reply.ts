@@ -1,0 +1,180 @@
+// Turns what a model streams into events, as it comes: text and reasoning, and each call as soon as its name is known (T3: the
+// id is made here, and is the only one that anybody sees). Nothing here waits for the disk: the recorder keeps the order, and
+// `finish` waits for all of it.
+import { ModelError, type ModelEvent, type ModelUsage } from "../model/model.js";
+import type { Along, LifecycleInit } from "../recorder/run-recorder.js";
+import { newId, type ToolCallId } from "../thread/ids.js";
+import { Role, ToolCallOutcome } from "../thread/schema.js";
+import type { Run } from "./run.js";
+import type { Ending } from "./stop.js";
+import { type CallInput, StreamedCall } from "./streamed-call.js";
+
+/** What one reply may hold: far more than any model writes, and less than what would hurt. */
+const replyBounds = { calls: 256, textUnits: 16 * 1024 * 1024 } as const;
+
+export interface Reply {
+  readonly text: string;
+  readonly calls: readonly CallInput[];
+  readonly usage: ModelUsage;
+  readonly end: Extract<ModelEvent, { type: "end" }>;
+}
+
+const noUsage: ModelUsage = { inputTokens: 0, cachedInputTokens: 0, outputTokens: 0, reasoningTokens: 0 };
+
+export class ReplyRecorder {
+  readonly #run: Run;
+  readonly #attempt: number;
+  readonly #calls = new Map<number, StreamedCall>();
+  readonly #stored: Promise<unknown>[] = [];
+  #messageId: string | undefined;
+  #reasoningId: string | undefined;
+  #text = "";
+  #refusal = "";
+  #units = 0;
+  #usage = noUsage;
+  #end: Reply["end"] | undefined;
+
+  constructor(run: Run, attempt: number) {
+    this.#run = run;
+    this.#attempt = attempt;
+  }
+
+  /** Nobody has seen anything of this attempt. */
+  get isEmpty(): boolean {
+    return this.#messageId === undefined && this.#reasoningId === undefined && this.#calls.size === 0;
+  }
+
+  get usage(): ModelUsage {
+    return this.#usage;
+  }
+
+  take(event: ModelEvent): void {
+    switch (event.type) {
+      case "text":
+        this.#takeText(event.text);
+        break;
+      case "reasoning":
+        this.#takeReasoning(event.text);
+        break;
+      case "refusal":
+        this.#refusal += this.#counted(event.text);
+        this.#openMessage();
+        break;
+      case "tool_call":
+        this.#takeCall(event);
+        break;
+      case "tool_call_end":
+        this.#calls.get(event.index)?.complete();
+        break;
+      case "usage":
+        this.#usage = event.usage;
+        break;
+      case "end":
+        this.#end = event;
+        break;
+    }
+  }
+
+  /** The reply is whole. Resolves when all of it is stored. */
+  async finish(): Promise<Reply> {
+    const end = this.#end;
+    if (!end) throw new ModelError("broken", "The model's reply ended in the middle");
+    const calls = this.#callsInOrder();
+    const change = this.#run.countStep(this.#usage);
+    for (const call of calls) call.complete();
+    this.#closeReasoning();
+    if (this.#messageId !== undefined) {
+      const value = { messageId: this.#messageId, refusal: this.#refusal };
+      this.#record({ case: "messageCompleted", value });
+    }
+    this.#stored.push(this.#run.recorder.note(change));
+    await this.#settled();
+    return { text: this.#text, calls: calls.map((call) => call.input), usage: this.#usage, end };
+  }
+
+  /** The attempt is not used: its calls end without having run, and what was said is marked as cut off. */
+  async drop(ending: Ending): Promise<void> {
+    for (const call of this.#callsInOrder()) call.drop(ending);
+    this.#closeReasoning();
+    if (this.#messageId !== undefined) {
+      const value = { messageId: this.#messageId, incomplete: true };
+      this.#record({ case: "messageCompleted", value });
+    }
+    await this.#settled();
+  }
+
+  #takeText(text: string): void {
+    if (text === "") return;
+    this.#closeReasoning();
+    this.#text += this.#counted(text);
+    this.#run.recorder.delta({ case: "messageDelta", value: { messageId: this.#openMessage(), text } });
+  }
+
+  #openMessage(): string {
+    if (this.#messageId !== undefined) return this.#messageId;
+    this.#messageId = newId();
+    this.#record({ case: "messageCreated", value: { messageId: this.#messageId, role: Role.ASSISTANT } });
+    return this.#messageId;
+  }
+
+  #takeReasoning(text: string): void {
+    if (text === "") return;
+    this.#counted(text);
+    this.#reasoningId ??= newId();
+    this.#run.recorder.delta({ case: "reasoningDelta", value: { reasoningId: this.#reasoningId, text } });
+  }
+
+  #closeReasoning(): void {
+    if (this.#reasoningId === undefined) return;
+    this.#record({ case: "reasoningCompleted", value: { reasoningId: this.#reasoningId } });
+    this.#reasoningId = undefined;
+  }
+
+  #takeCall(piece: Extract<ModelEvent, { type: "tool_call" }>): void {
+    this.#closeReasoning();
+    this.#counted(piece.input ?? "");
+    let call = this.#calls.get(piece.index);
+    if (!call) {
+      if (this.#calls.size >= replyBounds.calls)
+        throw new ModelError("invalid_reply", `The model made more than ${replyBounds.calls} calls in one reply`);
+      // The others are not named any further: a name never goes on after another call has begun.
+      for (const other of this.#calls.values()) other.settleName();
+      call = new StreamedCall({
+        run: this.#run,
+        id: newId<ToolCallId>(),
+        index: this.#calls.size,
+        attempt: this.#attempt,
+        record: (payload, along) => this.#record(payload, along),
+      });
+      this.#calls.set(piece.index, call);
+    }
+    call.take(piece);
+  }
+
+  #callsInOrder(): StreamedCall[] {
+    return [...this.#calls.entries()].sort(([a], [b]) => a - b).map(([, call]) => call);
+  }
+
+  #counted(text: string): string {
+    this.#units += text.length;
+    if (this.#units > replyBounds.textUnits) throw new ModelError("invalid_reply", "The model's reply is too long");
+    return text;
+  }
+
+  #record(payload: LifecycleInit, along?: Along): void {
+    const stored = this.#run.recorder.record(payload, along);
+    stored.catch(() => {}); // Heard in #settled.
+    this.#stored.push(stored);
+  }
+
+  async #settled(): Promise<void> {
+    await Promise.all(this.#stored);
+  }
+}
+
+/** How the calls of an attempt end that the model did not finish, and that is made again. */
+export const droppedAttempt: Ending = {
+  outcome: ToolCallOutcome.DISCARDED,
+  summary: "Discarded: the model's reply broke off",
+  error: { kind: "attempt_dropped", message: "The model's reply broke off; nothing of it was run" },
+};

@@ -1,0 +1,154 @@
+// One call from a complete input to its end. Started is stored before the first side effect, and every path ends in one
+// Complete (T1, T4).
+import { ToolCallOutcome } from "../thread/schema.js";
+import { checkOutput } from "../tool/check-output.js";
+import { type ToolDefinition, ToolFailure, type ToolOutcome } from "../tool/tool.js";
+import { CallReport } from "./call-report.js";
+import { type CallEnd, recordEnd } from "./record-end.js";
+import type { Run, Scope } from "./run.js";
+import { endingOf } from "./stop.js";
+import { type CallInput, describe } from "./streamed-call.js";
+
+/** What the loop goes on with. */
+export interface CallResult {
+  readonly text: string;
+  readonly isError: boolean;
+  readonly stopIteration: boolean;
+}
+
+/** `truncated`: the reply was cut off at its length limit, and this call's input perhaps with it. */
+export async function runToolCall(run: Run, call: CallInput, truncated: boolean): Promise<CallResult> {
+  const scope = run.callScope(call.id);
+  try {
+    const end = refusal(run, call, truncated) ?? (await execute(run, call, scope));
+    return await recordEnd(run, call, end);
+  } finally {
+    run.endCall(call.id);
+  }
+}
+
+/** Why the call cannot run; undefined when it can. */
+function refusal(run: Run, { tool, toolName, checked }: CallInput, truncated: boolean): CallEnd | undefined {
+  if (!tool) {
+    const known = run.tools.list().map(({ name }) => name);
+    const rest = known.length > 0 ? `The tools are: ${known.join(", ")}` : "There are no tools";
+    return rejected("unknown_tool", `There is no tool named ${toolName}`, rest);
+  }
+  if (!checked || checked.ok) return undefined;
+  if (truncated && checked.kind === "invalid_json")
+    return rejected(
+      "truncated_input",
+      "The input was cut off",
+      "The reply reached its length limit: write a shorter input",
+    );
+  return rejected(checked.kind, checked.message);
+}
+
+const rejected = (kind: string, message: string, hint = ""): CallEnd => ({
+  outcome: ToolCallOutcome.REJECTED,
+  summary: message,
+  error: { kind, message },
+  modelText: `The call was not run. ${message}.${hint ? ` ${hint}.` : ""}`,
+});
+
+async function execute(run: Run, call: CallInput, scope: Scope): Promise<CallEnd> {
+  const tool = call.tool!;
+  const input = call.checked?.ok ? call.checked.input : undefined;
+  if (scope.stopped) return endingOf(scope.stopped);
+  const value = { toolCallId: call.id, summary: describe(tool, input) };
+  await run.recorder.record({ case: "toolCallStarted", value });
+  if (scope.stopped) return endingOf(scope.stopped);
+  const report = new CallReport(run, call.id, scope);
+  const limitMs = tool.timeoutMs ?? run.limits.toolTimeoutMs;
+  const timer = setTimeout(() => scope.stop({ kind: "tool_timeout", limitMs }), limitMs);
+  try {
+    const settled = await settle(tool, { input, report, scope, graceMs: run.limits.stopGraceMs });
+    return endOf(tool, settled, scope);
+  } finally {
+    clearTimeout(timer);
+    report.close();
+  }
+}
+
+type Settled =
+  | { readonly kind: "returned"; readonly outcome: ToolOutcome<unknown>; readonly wasStopped: boolean }
+  | { readonly kind: "threw"; readonly error: unknown; readonly wasStopped: boolean }
+  /** It did not hear its signal: nobody waits for it any longer. */
+  | { readonly kind: "left_behind" };
+
+function settle(
+  tool: ToolDefinition,
+  { input, report, scope, graceMs }: { input: unknown; report: CallReport; scope: Scope; graceMs: number },
+): Promise<Settled> {
+  return new Promise((resolve) => {
+    let timer: NodeJS.Timeout | undefined;
+    const grace = (): void => {
+      timer = setTimeout(() => resolve({ kind: "left_behind" }), graceMs);
+    };
+    const settled = (result: Settled): void => {
+      clearTimeout(timer);
+      scope.signal.removeEventListener("abort", grace);
+      resolve(result);
+    };
+    scope.signal.addEventListener("abort", grace, { once: true });
+    // In a function of its own: a tool that throws before its first await has failed, not the loop.
+    const running = (async () => tool.run(input, report))();
+    running.then(
+      (outcome) => settled({ kind: "returned", outcome, wasStopped: scope.stopped !== undefined }),
+      (error) => settled({ kind: "threw", error, wasStopped: scope.stopped !== undefined }),
+    );
+  });
+}
+
+/** Called off beats whatever the tool says about it: a command that was killed returns, too. */
+function endOf(tool: ToolDefinition, settled: Settled, scope: Scope): CallEnd {
+  if (settled.kind === "left_behind") return endingOf(scope.stopped!);
+  if (settled.wasStopped && settled.kind === "threw") return endingOf(scope.stopped!);
+  if (settled.kind === "threw") return failed(settled.error);
+  const returned = endOfReturned(tool, settled.outcome);
+  return settled.wasStopped ? { ...returned, ...endingOf(scope.stopped!), stopIteration: false } : returned;
+}
+
+function failed(error: unknown): CallEnd {
+  const message = (error instanceof Error ? error.message : String(error)) || "The tool failed without a word";
+  const code = error instanceof ToolFailure ? error.code : "";
+  return {
+    outcome: ToolCallOutcome.FAILED,
+    summary: error instanceof ToolFailure ? message : `Failed: ${message}`,
+    error: { kind: "tool_error", code, message },
+    modelText: `The tool failed: ${message}`,
+  };
+}
+
+function endOfReturned(tool: ToolDefinition, outcome: ToolOutcome<unknown>): CallEnd {
+  const checked = checkOutput(tool, outcome?.result);
+  if (!checked.ok) {
+    const message = `The tool gave a result that does not fit its own description: ${checked.message}`;
+    return {
+      outcome: ToolCallOutcome.FAILED,
+      summary: "Failed: the tool's result is malformed",
+      error: { kind: "invalid_output", message },
+      modelText: message,
+    };
+  }
+  const { summary, isError = false, stopIteration = false, content = [], locations = [], exitCode } = outcome;
+  return {
+    outcome: isError ? ToolCallOutcome.FAILED : ToolCallOutcome.SUCCEEDED,
+    summary,
+    ...(isError && { error: { kind: "tool_error", message: summary } }),
+    result: checked.result,
+    modelText: modelTextOf(tool, checked.result),
+    stopIteration,
+    content,
+    locations,
+    ...(Number.isInteger(exitCode) && Math.abs(exitCode!) < 2 ** 31 && { exitCode: exitCode! }),
+  };
+}
+
+function modelTextOf(tool: ToolDefinition, result: unknown): string {
+  try {
+    return tool.toModel ? tool.toModel(result) : JSON.stringify(result);
+  } catch {
+    return JSON.stringify(result) ?? "";
+  }
+}

@@ -1,0 +1,161 @@
+// One open run while this process works on it: what it was asked for, what it has used, and what is under way in it.
+import type { ThreadKey } from "../log/event-log.js";
+import type { Model, ModelMessage, ModelUsage } from "../model/model.js";
+import type { RunRecorder } from "../recorder/run-recorder.js";
+import type { ThreadDraft } from "../recorder/thread-draft.js";
+import type { RunOptions, Usage } from "../thread/schema.js";
+import type { ToolRegistry } from "../tool/registry.js";
+import { type Stop, Stopped } from "./stop.js";
+
+export interface RunLimits {
+  /** For tools that name no limit of their own. */
+  readonly toolTimeoutMs: number;
+  /** A tool that says nothing for so long gets a "still running". */
+  readonly quietMs: number;
+  /** What a tool or a model gets to end by itself once it is called off. */
+  readonly stopGraceMs: number;
+  /** Waiting before the model is asked again: doubled each time. */
+  readonly firstBackoffMs: number;
+}
+
+export interface RunParts {
+  readonly key: ThreadKey;
+  readonly runId: string;
+  readonly recorder: RunRecorder;
+  readonly model: Model;
+  /** Those that the run may use. */
+  readonly tools: ToolRegistry;
+  readonly workspace: string | undefined;
+  /** With all defaults filled in. */
+  readonly options: RunOptions;
+  readonly limits: RunLimits;
+  readonly usage: Usage;
+  readonly steps: number;
+}
+
+/** Something that can be called off by itself, and is called off with the run. */
+export class Scope {
+  readonly #controller = new AbortController();
+  readonly #release: (scope: Scope) => void;
+
+  constructor(release: (scope: Scope) => void) {
+    this.#release = release;
+  }
+
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  get stopped(): Stop | undefined {
+    return this.signal.aborted ? (this.signal.reason as Stopped).stop : undefined;
+  }
+
+  /** The first reason counts. */
+  stop(stop: Stop): void {
+    if (!this.signal.aborted) this.#controller.abort(new Stopped(stop));
+  }
+
+  close(): void {
+    this.#release(this);
+  }
+}
+
+export class Run {
+  readonly key: ThreadKey;
+  readonly runId: string;
+  readonly recorder: RunRecorder;
+  readonly model: Model;
+  readonly tools: ToolRegistry;
+  readonly workspace: string | undefined;
+  readonly options: RunOptions;
+  readonly limits: RunLimits;
+  /** The conversation as the model sees it. */
+  readonly messages: ModelMessage[] = [];
+  readonly #scopes = new Set<Scope>();
+  readonly #calls = new Map<string, Scope>();
+  #usage: Usage;
+  #steps: number;
+  #stop: Stop | undefined;
+
+  constructor(parts: RunParts) {
+    this.key = parts.key;
+    this.runId = parts.runId;
+    this.recorder = parts.recorder;
+    this.model = parts.model;
+    this.tools = parts.tools;
+    this.workspace = parts.workspace;
+    this.options = parts.options;
+    this.limits = parts.limits;
+    this.#usage = parts.usage;
+    this.#steps = parts.steps;
+  }
+
+  get usage(): Usage {
+    return this.#usage;
+  }
+
+  /** How often the model has answered. */
+  get steps(): number {
+    return this.#steps;
+  }
+
+  get stopped(): Stop | undefined {
+    return this.#stop;
+  }
+
+  /** Calls off everything under way, and everything that would begin. The first reason counts. */
+  stop(stop: Stop): void {
+    this.#stop ??= stop;
+    for (const scope of this.#scopes) scope.stop(this.#stop);
+  }
+
+  /** Contract: closed when what it is for is over. */
+  openScope(): Scope {
+    const scope = new Scope((closed) => this.#scopes.delete(closed));
+    this.#scopes.add(scope);
+    if (this.#stop) scope.stop(this.#stop);
+    return scope;
+  }
+
+  /** The scope of a call, from its creation to its end. */
+  callScope(toolCallId: string): Scope {
+    const known = this.#calls.get(toolCallId);
+    if (known) return known;
+    const scope = this.openScope();
+    this.#calls.set(toolCallId, scope);
+    return scope;
+  }
+
+  endCall(toolCallId: string): void {
+    this.#calls.get(toolCallId)?.close();
+    this.#calls.delete(toolCallId);
+  }
+
+  /** False when no such call is open here. */
+  stopCall(toolCallId: string, stop: Stop): boolean {
+    const scope = this.#calls.get(toolCallId);
+    scope?.stop(stop);
+    return scope !== undefined;
+  }
+
+  /** A reply has come: what it used is kept with it. */
+  countStep(usage: ModelUsage): (draft: ThreadDraft) => void {
+    this.#steps++;
+    this.addUsage(usage);
+    return (draft) => draft.changeRun({ usage: this.#usage, steps: this.#steps });
+  }
+
+  addUsage(usage: ModelUsage): void {
+    const before = this.#usage;
+    this.#usage = {
+      ...before,
+      inputTokens: before.inputTokens + tokens(usage.inputTokens),
+      cachedInputTokens: before.cachedInputTokens + tokens(usage.cachedInputTokens),
+      outputTokens: before.outputTokens + tokens(usage.outputTokens),
+      reasoningTokens: before.reasoningTokens + tokens(usage.reasoningTokens),
+    };
+  }
+}
+
+/** A provider may say anything. */
+const tokens = (count: number): bigint => (Number.isFinite(count) && count > 0 ? BigInt(Math.round(count)) : 0n);

@@ -1,0 +1,193 @@
+// The runs that this process works on: started by a message, gone on with after a restart, called off, and let go when the
+// server stops. Whatever happens to one, its thread is free in the end (T1).
+import { setTimeout as sleep } from "node:timers/promises";
+import { create } from "@bufbuild/protobuf";
+import type { EventLog, ThreadKey } from "../log/event-log.js";
+import type { Model } from "../model/model.js";
+import { interruptOpen, interruptRun } from "../recorder/interrupt.js";
+import type { Recorder } from "../recorder/recorder.js";
+import { serverStopped } from "../recorder/recordings.js";
+import { RunRecorder } from "../recorder/run-recorder.js";
+import type { ThreadDraft } from "../recorder/thread-draft.js";
+import { HeddleError, isError } from "../thread/errors.js";
+import { newEvent } from "../thread/event.js";
+import { type RunDocument, UsageSchema } from "../thread/schema.js";
+import type { ToolRegistry } from "../tool/registry.js";
+import { driveRun } from "./drive-run.js";
+import { type RunDefaults, resolveOptions, toolsFor } from "./options.js";
+import { cancelParked, isParked, parkedReason } from "./parked.js";
+import { Run, type RunLimits } from "./run.js";
+import { type SendRequest, startRun } from "./start-run.js";
+
+export interface RunsParts {
+  readonly log: EventLog;
+  readonly recorder: Recorder;
+  readonly tools: ToolRegistry;
+  /** Throws `model_not_offered`. */
+  readonly modelFor: (name: string) => Model;
+  readonly defaults: RunDefaults;
+  readonly limits: RunLimits;
+  readonly workspace: string | undefined;
+  /** What becomes of a run that a server's end cut off. */
+  readonly afterRestart: "continue" | "end";
+  readonly onError: (error: unknown, key: ThreadKey) => void;
+}
+
+/** Runs under way at the same time. */
+const mostRuns = 1000;
+/** Between tries to end a run whose thread cannot be written. */
+const giveUpEveryMs = 1_000;
+
+export class Runs {
+  readonly #parts: RunsParts;
+  readonly #active = new Map<string, { readonly run: Run; readonly done: Promise<void> }>();
+  readonly #closing = new AbortController();
+
+  constructor(parts: RunsParts) {
+    this.#parts = parts;
+  }
+
+  get active(): number {
+    return this.#active.size;
+  }
+
+  get tools(): ToolRegistry {
+    return this.#parts.tools;
+  }
+
+  /** Starts a run, or finds the one that the same request started. Resolves with its id once the message is stored. */
+  async start(key: ThreadKey, request: SendRequest): Promise<string> {
+    if (this.#closing.signal.aborted)
+      throw new HeddleError("shutting_down", "The server is shutting down: send the message again elsewhere or later");
+    const options = resolveOptions(request.options, this.#parts.defaults, this.#parts.tools);
+    const model = this.#parts.modelFor(options.model);
+    const { runId, started } = await this.#parts.recorder.write(key, (draft) => {
+      const isFull = this.#active.size >= mostRuns;
+      return startRun(draft, request, { options, modelName: model.name, isFull });
+    });
+    if (started) this.#launch(key, runId, started);
+    return runId;
+  }
+
+  /** Resolves when the run is being called off; its end is an event. */
+  async cancel(key: ThreadKey, runId: string, reason = ""): Promise<void> {
+    const active = this.#active.get(runId);
+    if (active && active.run.key.threadId === key.threadId) return active.run.stop({ kind: "cancelled", reason });
+    await this.#parts.recorder.write(key, (draft) => {
+      const { run, lease } = draft.document;
+      if (!run || lease || draft.document.runId !== runId || this.#active.has(runId))
+        throw new HeddleError("run_not_found", `Thread ${key.threadId} has no open run ${runId} to call off`);
+      cancelParked(draft, reason);
+    });
+  }
+
+  /** The same for one call; its run goes on. */
+  async cancelCall(key: ThreadKey, toolCallId: string, reason = ""): Promise<void> {
+    for (const { run } of this.#active.values()) if (run.stopCall(toolCallId, { kind: "cancelled", reason })) return;
+    const resumed = await this.#parts.recorder.write(key, (draft) => {
+      const open = draft.state.calls.get(toolCallId);
+      if (!open)
+        throw new HeddleError("tool_call_over", `Tool call ${toolCallId} is over: there is nothing to call off`);
+      const { lease } = draft.document;
+      if (lease)
+        throw new HeddleError("tool_call_not_ours", `${lease.producer} runs this call: only it can call it off`, {
+          detail: { producer: lease.producer },
+        });
+      return cancelParked(draft, reason, toolCallId);
+    });
+    if (resumed) this.#launch(key, resumed.runId, resumed.document);
+  }
+
+  /** After a restart: what had begun is interrupted, what waits stays, and the run goes on or ends. */
+  async recover(key: ThreadKey): Promise<void> {
+    const goesOn = await this.#parts.recorder.write(key, (draft) => this.#recoverDraft(draft));
+    if (goesOn) this.#launch(key, goesOn.runId, goesOn.document);
+  }
+
+  /** Calls off what runs, and waits for it: a second or two. Runs that go on after a restart are left open. */
+  async close(): Promise<void> {
+    this.#closing.abort();
+    for (const { run } of this.#active.values()) run.stop({ kind: "server_stopping" });
+    await Promise.all([...this.#active.values()].map(({ done }) => done));
+  }
+
+  #recoverDraft(draft: ThreadDraft): { runId: string; document: RunDocument } | undefined {
+    const { state, document } = draft;
+    if (!state.run || document.lease) return undefined;
+    const { runId } = state.run;
+    if (!document.run || this.#parts.afterRestart === "end" || this.#lostModel(document.run)) {
+      interruptRun(draft, serverStopped);
+      return undefined;
+    }
+    interruptOpen(draft, serverStopped, isParked);
+    const parked = [...draft.state.calls.values()];
+    const record = (payload: Parameters<typeof newEvent>[0]["payload"]) =>
+      draft.record(newEvent({ runId, payload: payload! }));
+    if (parked.length === 0) {
+      if (state.run.suspended) record({ case: "runResumed", value: {} });
+      return { runId, document: document.run };
+    }
+    if (!state.run.suspended) {
+      const openToolCallIds = parked.map(({ call }) => call.id).slice(0, 256);
+      record({ case: "runSuspended", value: { reason: parkedReason(parked), openToolCallIds } });
+    }
+    return undefined;
+  }
+
+  #lostModel({ options }: RunDocument): boolean {
+    try {
+      this.#parts.modelFor(options?.model ?? "");
+      return false;
+    } catch {
+      return true;
+    }
+  }
+
+  #launch(key: ThreadKey, runId: string, document: RunDocument): void {
+    const { log, recorder, tools, modelFor, limits, workspace } = this.#parts;
+    const options = document.options!;
+    const run = new Run({
+      key,
+      runId,
+      recorder: new RunRecorder(recorder, key, { runId }),
+      model: modelFor(options.model),
+      tools: toolsFor(options, tools),
+      workspace,
+      options,
+      limits,
+      usage: document.usage ?? create(UsageSchema),
+      steps: document.steps,
+    });
+    const work = async (): Promise<void> => {
+      try {
+        await driveRun(run, { log, document, leaveOpen: this.#parts.afterRestart === "continue" });
+      } catch (error) {
+        this.#parts.onError(error, key);
+        await this.#giveUp(run);
+      } finally {
+        run.recorder.close();
+        this.#active.delete(runId);
+      }
+    };
+    if (this.#closing.signal.aborted) run.stop({ kind: "server_stopping" });
+    this.#active.set(runId, { run, done: work() });
+  }
+
+  /** Something broke that is not the model's or a tool's fault. The thread is freed as soon as it can be written. */
+  async #giveUp({ key, runId }: Run): Promise<void> {
+    const why = { reason: "something inside the server failed; its log says more", kind: "internal" };
+    for (;;) {
+      try {
+        await this.#parts.recorder.write(key, (draft) => {
+          if (draft.state.run?.runId === runId) interruptRun(draft, why);
+        });
+        return;
+      } catch (error) {
+        if (isError(error, "thread_deleted") || isError(error, "thread_not_found")) return;
+      }
+      // At the next start, recovery does it.
+      const isClosing = await sleep(giveUpEveryMs, false, { signal: this.#closing.signal }).catch(() => true);
+      if (isClosing) return;
+    }
+  }
+}

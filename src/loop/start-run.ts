@@ -1,0 +1,82 @@
+// A message becomes a run: remembered by its request id, echoed in RunStarted, stored with the user's words in one append.
+import { createHash } from "node:crypto";
+import { create, toBinary, toJson } from "@bufbuild/protobuf";
+import { refuseIfBusy } from "../recorder/recordings.js";
+import type { ThreadDraft } from "../recorder/thread-draft.js";
+import { HeddleError } from "../thread/errors.js";
+import { newEvent, type ThreadEventInit } from "../thread/event.js";
+import { newId } from "../thread/ids.js";
+import { limits } from "../thread/limits.js";
+import {
+  RequestDocumentSchema,
+  Role,
+  type RunDocument,
+  RunDocumentSchema,
+  type RunOptions,
+  RunOptionsSchema,
+} from "../thread/schema.js";
+import { splitToUtf8Bytes } from "../thread/text.js";
+import { now } from "../thread/time.js";
+
+/** Contract: checked (threads.ts). */
+export interface SendRequest {
+  readonly requestId: string;
+  readonly text: string;
+  readonly options: RunOptions | undefined;
+}
+
+interface Resolved {
+  /** With the defaults filled in. */
+  readonly options: RunOptions;
+  readonly modelName: string;
+  /** No more runs fit into this process. */
+  readonly isFull: boolean;
+}
+
+/** `started` is undefined when the same request has started a run before. */
+export function startRun(
+  draft: ThreadDraft,
+  request: SendRequest,
+  { options, modelName, isFull }: Resolved,
+): { runId: string; started: RunDocument | undefined } {
+  const sha256 = hashOf(request);
+  const known = draft.document.requests.find(({ requestId }) => requestId === request.requestId);
+  if (known) {
+    if (!sha256.equals(known.sha256)) throw reused(known.runId);
+    return { runId: known.runId, started: undefined };
+  }
+  refuseIfBusy(draft.document);
+  if (isFull)
+    throw new HeddleError("limit_exceeded", "The server works on as many runs as it can: try again later", {
+      detail: { limit: "runs" },
+    });
+  const runId = newId();
+  const run = create(RunDocumentSchema, { options, startTime: now() });
+  const remembered = create(RequestDocumentSchema, { requestId: request.requestId, runId, sha256 });
+  const requests = [...draft.document.requests, remembered].slice(-limits.run.rememberedRequests);
+  draft.changeDocument({ run, requests });
+  const echo = toJson(RunOptionsSchema, { ...options, instructions: "" }) as Record<string, never>;
+  const record = (payload: NonNullable<ThreadEventInit["payload"]>) => draft.record(newEvent({ runId, payload }));
+  record({ case: "runStarted", value: { model: modelName, requestId: request.requestId, request: echo } });
+  const messageId = newId();
+  record({ case: "messageCreated", value: { messageId, role: Role.USER } });
+  for (const text of splitToUtf8Bytes(request.text, limits.deltaBytes))
+    record({ case: "messageDelta", value: { messageId, text } });
+  record({ case: "messageCompleted", value: { messageId } });
+  return { runId, started: run };
+}
+
+/** What makes two requests the same, apart from their id. */
+function hashOf({ text, options }: SendRequest): Buffer {
+  const asked = options ? toBinary(RunOptionsSchema, options) : new Uint8Array();
+  return createHash("sha256")
+    .update(`${Buffer.byteLength(text)}:`)
+    .update(text)
+    .update(asked)
+    .digest();
+}
+
+const reused = (runId: string): HeddleError =>
+  new HeddleError("request_id_reused", "request_id was used for another message: give each message an id of its own", {
+    detail: { runId },
+  });

@@ -1,0 +1,180 @@
+// One call while the model writes it: named, then its input piece by piece, then complete.
+import type { ModelEvent } from "../model/model.js";
+import type { Along, LifecycleInit } from "../recorder/run-recorder.js";
+import type { ToolCallId } from "../thread/ids.js";
+import { ContentRole, TextPurpose, ToolKind } from "../thread/schema.js";
+import { type CheckedInput, checkInput } from "../tool/check-input.js";
+import type { Kind, ToolDefinition } from "../tool/tool.js";
+import { JsonTextReader } from "./json-text-reader.js";
+import type { Run } from "./run.js";
+import type { Ending } from "./stop.js";
+
+/** A call that the model has finished. */
+export interface CallInput {
+  readonly id: ToolCallId;
+  readonly toolName: string;
+  /** As the model wrote it. */
+  readonly text: string;
+  readonly tool: ToolDefinition | undefined;
+  /** Undefined when there is no such tool. */
+  readonly checked: CheckedInput<unknown> | undefined;
+}
+
+interface StreamedCallParts {
+  readonly run: Run;
+  readonly id: ToolCallId;
+  readonly index: number;
+  readonly attempt: number;
+  readonly record: (payload: LifecycleInit, along?: Along) => void;
+}
+
+/** What a call is called whose name never came. */
+const unnamed = "unnamed_tool";
+
+export class StreamedCall {
+  readonly #parts: StreamedCallParts;
+  readonly #pieces: string[] = [];
+  #name = "";
+  #providerCallId = "";
+  #notedProviderCallId = "";
+  #stage: "naming" | "streaming" | "complete" | "dropped" = "naming";
+  #tool: ToolDefinition | undefined;
+  #reader: JsonTextReader | undefined;
+  #input: CallInput | undefined;
+
+  constructor(parts: StreamedCallParts) {
+    this.#parts = parts;
+  }
+
+  /** Contract: complete. */
+  get input(): CallInput {
+    return this.#input!;
+  }
+
+  take({ id, name, input }: Extract<ModelEvent, { type: "tool_call" }>): void {
+    if (this.#stage === "complete" || this.#stage === "dropped") return;
+    if (id) this.#providerCallId ||= id;
+    if (name) this.#takeName(name);
+    if (input) this.#takeInput(input);
+  }
+
+  /** The name will not go on. A call without one waits: it may still come. */
+  settleName(): void {
+    if (this.#stage === "naming" && this.#name !== "") this.#create();
+  }
+
+  complete(): void {
+    if (this.#stage === "complete" || this.#stage === "dropped") return;
+    if (this.#stage === "naming") this.#create();
+    const text = this.#pieces.join("");
+    const checked = this.#tool && checkInput(this.#tool, text);
+    const { id } = this.#parts;
+    this.#input = { id, toolName: this.#name, text, tool: this.#tool, checked };
+    this.#stage = "complete";
+    const data = Buffer.from(text);
+    const body = {
+      toolCallId: id,
+      contentId: "input",
+      role: ContentRole.INPUT,
+      mediaType: "application/json",
+      data,
+    } as const;
+    const summary = this.#tool && checked?.ok ? describe(this.#tool, checked.input) : "";
+    const value = { toolCallId: id, summary, inputBytes: BigInt(data.length) };
+    this.#parts.record({ case: "toolCallInputCompleted", value }, { bodies: [body], ...this.#noteProviderCall() });
+  }
+
+  /** The attempt is dropped. Nobody has heard of a call that was never named. */
+  drop({ outcome, summary, error }: Ending): void {
+    const { run, id, record } = this.#parts;
+    if (this.#stage !== "naming" && this.#stage !== "dropped")
+      record({ case: "toolCallComplete", value: { toolCallId: id, outcome, summary, error } });
+    this.#stage = "dropped";
+    run.endCall(id);
+  }
+
+  /** Some providers send the name in pieces, some repeat it. Once it is settled it does not change. */
+  #takeName(piece: string): void {
+    if (this.#stage !== "naming") return;
+    this.#name += piece;
+    if (this.#isWhole()) this.#create();
+  }
+
+  /** A name of a tool is whole, unless it is also the beginning of another one's. */
+  #isWhole(): boolean {
+    const names = this.#parts.run.tools.names();
+    if (!names.has(this.#name)) return false;
+    for (const other of names) if (other !== this.#name && other.startsWith(this.#name)) return false;
+    return true;
+  }
+
+  #takeInput(piece: string): void {
+    this.#pieces.push(piece);
+    // The input may come before the name.
+    if (this.#stage === "naming" && this.#name === "") return;
+    if (this.#stage === "naming") this.#create();
+    else this.#streamInput(piece);
+  }
+
+  #create(): void {
+    const { run, id, index, attempt, record } = this.#parts;
+    this.#stage = "streaming";
+    this.#name ||= unnamed;
+    this.#tool = run.tools.get(this.#name);
+    const fields = this.#tool?.textFields ?? [];
+    if (fields.length > 0) this.#reader = new JsonTextReader(fields.map(({ field }) => field));
+    run.callScope(id);
+    const value = {
+      toolCallId: id,
+      toolName: this.#name,
+      title: this.#tool?.title ?? "",
+      kind: this.#tool ? wireKinds[this.#tool.kind] : ToolKind.OTHER,
+      source: { source: { case: "builtIn", value: {} } },
+      index,
+      attempt,
+    } as const;
+    record({ case: "toolCallCreated", value }, this.#noteProviderCall());
+    for (const piece of this.#pieces) this.#streamInput(piece);
+  }
+
+  #streamInput(text: string): void {
+    const { run, id: toolCallId } = this.#parts;
+    run.recorder.delta({ case: "toolCallInputDelta", value: { toolCallId, text } });
+    for (const { field, text: spoken } of this.#reader?.push(text) ?? []) {
+      const purpose = purposes[this.#tool?.textFields?.find((known) => known.field === field)?.purpose ?? "speech"];
+      run.recorder.delta({ case: "toolCallTextDelta", value: { toolCallId, field, purpose, text: spoken } });
+    }
+  }
+
+  /** It may come with the name, or later. */
+  #noteProviderCall(): Along {
+    const { id } = this.#parts;
+    const providerCallId = this.#providerCallId;
+    if (providerCallId === this.#notedProviderCallId) return {};
+    this.#notedProviderCallId = providerCallId;
+    return { change: (draft) => draft.noteProviderCall(id, providerCallId) };
+  }
+}
+
+/** A tool that cannot describe its input is described by its title. */
+export function describe(tool: ToolDefinition, input: unknown): string {
+  try {
+    return tool.describe(input);
+  } catch {
+    return "";
+  }
+}
+
+export const wireKinds: Readonly<Record<Kind, ToolKind>> = {
+  read: ToolKind.READ,
+  edit: ToolKind.EDIT,
+  delete: ToolKind.DELETE,
+  move: ToolKind.MOVE,
+  search: ToolKind.SEARCH,
+  execute: ToolKind.EXECUTE,
+  think: ToolKind.THINK,
+  fetch: ToolKind.FETCH,
+  other: ToolKind.OTHER,
+};
+
+const purposes = { speech: TextPurpose.SPEECH, code: TextPurpose.CODE } as const;
