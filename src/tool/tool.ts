@@ -1,6 +1,7 @@
 // What a tool is: one value that says what it takes, what it gives, what people are told, and how it runs. Its result is data;
 // what the model reads and what people read are derived from it.
 import type { z } from "zod";
+import { definitionProblem } from "./check-definition.js";
 
 /** What sort of thing a tool does: clients choose an icon by it. */
 export type Kind = "read" | "edit" | "delete" | "move" | "search" | "execute" | "think" | "fetch" | "other";
@@ -80,8 +81,13 @@ export interface ToolContext {
   output(stream: "stdout" | "stderr", text: string): void;
 }
 
+const failureMark = Symbol.for("heddle.ToolFailure");
+
 /** A failure that a tool foresees. The message is for people and for the model: one line that says what to do next. */
 export class ToolFailure extends Error {
+  // An operator's module may bring a copy of this package of its own: `instanceof` goes by the mark, not by the copy.
+  readonly [failureMark] = true;
+
   /** A machine-readable code: errno, an HTTP status. */
   readonly code: string;
 
@@ -90,13 +96,19 @@ export class ToolFailure extends Error {
     this.name = "ToolFailure";
     this.code = options.code ?? "";
   }
+
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    // biome-ignore lint/complexity/noThisInStatic: a subclass inherits the method, and goes by its prototype as usual.
+    if (this !== ToolFailure) return Function.prototype[Symbol.hasInstance].call(this, value);
+    return typeof value === "object" && value !== null && failureMark in value;
+  }
 }
 
-/** Gives a definition its types, and refuses one that could not work. */
+/** Gives a definition its types, and refuses one that could not work with a TypeError that says why. */
 export function defineTool<Input extends z.ZodType, Output extends z.ZodType>(
   definition: ToolDefinition<Input, Output>,
 ): ToolDefinition<Input, Output> {
-  if (!/^[a-z0-9][a-z0-9_-]{0,63}$/.test(definition.name))
-    throw new TypeError(`The tool name ${JSON.stringify(definition.name)} must be 1 to 64 characters of a-z 0-9 _ -`);
+  const problem = definitionProblem(definition);
+  if (problem !== undefined) throw new TypeError(problem);
   return Object.freeze(definition);
 }
