@@ -14,7 +14,7 @@ export interface CallEnd {
   readonly summary: string;
   readonly error?: { readonly kind: string; readonly code?: string; readonly message: string };
   /** Undefined when there is none. */
-  readonly result?: unknown;
+  readonly resultJson?: string;
   /** Undefined: the summary. */
   readonly modelText?: string;
   readonly stopIteration?: boolean;
@@ -48,15 +48,15 @@ const stoppedByTool = (draft: { changeRun(changes: { stoppedByTool: boolean }): 
 const mostParts = limits.contentsPerCall - 3;
 
 /** Parts whose name cannot be used get another: a tool's slip must not lose what it made. */
-function bodiesOf(call: CallInput, { result, content = [] }: CallEnd): Body[] {
+function bodiesOf(call: CallInput, { resultJson, content = [] }: CallEnd): Body[] {
   const taken = new Set(["input", "result", "model"]);
   const parts = content.slice(0, mostParts).map(({ id, mediaType, data }, index) => {
     const name = contentId.test(id) && !taken.has(id) ? id : `part-${index}`;
     taken.add(name);
     return body(call, name, ContentRole.PART, mediaType, data);
   });
-  if (result === undefined) return parts;
-  return [body(call, "result", ContentRole.RESULT, "application/json", JSON.stringify(result) ?? "null"), ...parts];
+  if (resultJson === undefined) return parts;
+  return [body(call, "result", ContentRole.RESULT, "application/json", resultJson), ...parts];
 }
 
 function body(

@@ -2,6 +2,7 @@
 // Complete (T1, T4).
 import { ToolCallOutcome } from "../thread/schema.js";
 import { checkOutput } from "../tool/check-output.js";
+import { knownExitCode } from "../tool/exit-code.js";
 import { type ToolDefinition, ToolFailure, type ToolOutcome } from "../tool/tool.js";
 import { CallReport } from "./call-report.js";
 import { type CallEnd, recordEnd } from "./record-end.js";
@@ -122,33 +123,48 @@ function failed(error: unknown): CallEnd {
 
 function endOfReturned(tool: ToolDefinition, outcome: ToolOutcome<unknown>): CallEnd {
   const checked = checkOutput(tool, outcome?.result);
-  if (!checked.ok) {
-    const message = `The tool gave a result that does not fit its own description: ${checked.message}`;
-    return {
-      outcome: ToolCallOutcome.FAILED,
-      summary: "Failed: the tool's result is malformed",
-      error: { kind: "invalid_output", message },
-      modelText: message,
-    };
-  }
-  const { summary, isError = false, stopIteration = false, content = [], locations = [], exitCode } = outcome;
+  if (!checked.ok) return malformed(checked.message);
+  const json = asJson(checked.result);
+  if (json === undefined) return malformed("it cannot be written as JSON");
+  const { summary, isError = false, stopIteration = false, content = [], locations = [] } = outcome;
+  const exitCode = knownExitCode(outcome.exitCode);
   return {
     outcome: isError ? ToolCallOutcome.FAILED : ToolCallOutcome.SUCCEEDED,
     summary,
     ...(isError && { error: { kind: "tool_error", message: summary } }),
-    result: checked.result,
-    modelText: modelTextOf(tool, checked.result),
+    resultJson: json,
+    modelText: modelTextOf(tool, checked.result) ?? json,
     stopIteration,
     content,
     locations,
-    ...(Number.isInteger(exitCode) && Math.abs(exitCode!) < 2 ** 31 && { exitCode: exitCode! }),
+    ...(exitCode !== undefined && { exitCode }),
   };
 }
 
-function modelTextOf(tool: ToolDefinition, result: unknown): string {
+function malformed(words: string): CallEnd {
+  const message = `The tool gave a result that does not fit its own description: ${words}`;
+  return {
+    outcome: ToolCallOutcome.FAILED,
+    summary: "Failed: the tool's result is malformed",
+    error: { kind: "invalid_output", message },
+    modelText: message,
+  };
+}
+
+/** Undefined for what JSON cannot hold: a cycle, a bigint. */
+function asJson(result: unknown): string | undefined {
   try {
-    return tool.toModel ? tool.toModel(result) : JSON.stringify(result);
+    return JSON.stringify(result) ?? "null";
   } catch {
-    return JSON.stringify(result) ?? "";
+    return undefined;
+  }
+}
+
+/** Undefined where the tool has no words for the model, or stumbles over them. */
+function modelTextOf(tool: ToolDefinition, result: unknown): string | undefined {
+  try {
+    return tool.toModel?.(result);
+  } catch {
+    return undefined;
   }
 }

@@ -87,6 +87,12 @@ describe("a call that ran and failed", () => {
     const { events } = await play(core({ model: replies(called({ name: "bad" }), said("Oh.")), tools: [bad] }));
     expect(valuesOf(events, "toolCallComplete")[0]).toMatchObject({ error: { kind: "invalid_output" } });
   });
+
+  test("T4: a result that JSON cannot hold", async () => {
+    const bad = tool("bad", async () => ({ result: { count: 1n } }));
+    const { events } = await play(core({ model: replies(called({ name: "bad" }), said("Oh.")), tools: [bad] }));
+    expect(valuesOf(events, "toolCallComplete")[0]).toMatchObject({ error: { kind: "invalid_output" } });
+  });
 });
 
 describe("a call that was called off", () => {
