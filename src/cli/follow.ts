@@ -8,7 +8,6 @@ import type { FollowState } from "../client/index.js";
 import { HeddleError, isError } from "../thread/errors.js";
 import { sequenceArgument, threadArgument } from "./arguments.js";
 import { eventLines } from "./event-line.js";
-import type { Io } from "./io.js";
 import type { Context } from "./run.js";
 import { addSourceOptions, type SourceOptions, withSource } from "./source.js";
 import { safeLine, styleFor } from "./terminal.js";
@@ -49,6 +48,7 @@ export function addFollow(program: Command, context: Context): void {
 
 async function follow(context: Context, threadId: string, flags: FollowFlags): Promise<void> {
   const { io, signal } = context;
+  const { dim } = styleFor(io, "stderr");
   const line = flags.json ? jsonLine : eventLines(styleFor(io, "stdout"), () => new Date());
   await withSource(context, flags, async (source) => {
     const events = source.events({
@@ -58,7 +58,7 @@ async function follow(context: Context, threadId: string, flags: FollowFlags): P
       control: flags.control,
       signal,
       backoff: patience,
-      onState: reportOutages(io),
+      onState: reportOutages((text) => void io.stderr.write(`${dim(`heddle: ${text}`)}\n`).catch(() => {})),
     });
     let isBegun = false;
     try {
@@ -88,15 +88,15 @@ function explained(reason: unknown, after: bigint): unknown {
   return new HeddleError("sequence_out_of_range", message, { detail: { headSequence, firstSequence }, cause: reason });
 }
 
-const jsonLine = (event: StreamThreadEventsResponse): string => toJsonString(StreamThreadEventsResponseSchema, event);
+/** proto3 JSON on one line. */
+export const jsonLine = (event: StreamThreadEventsResponse): string =>
+  toJsonString(StreamThreadEventsResponseSchema, event);
 
 /**
  * Says once that the server is away, and once that it is back, however many tries lie between. A stream that ends and is
  * open again at the first try, as after a stream's maximum age, is nothing to speak of.
  */
-function reportOutages(io: Io): (state: FollowState) => void {
-  const { dim } = styleFor(io, "stderr");
-  const say = (text: string) => void io.stderr.write(`${dim(`heddle: ${text}`)}\n`).catch(() => {});
+export function reportOutages(say: (text: string) => void): (state: FollowState) => void {
   let waits = 0;
   return (state) => {
     if (state.state === "waiting" && ++waits === 2)

@@ -5,6 +5,8 @@ export interface Output {
   readonly isTTY: boolean;
   /** Columns of the terminal; undefined when there is none. */
   readonly columns: number | undefined;
+  /** Rows of the terminal; undefined when there is none. */
+  readonly rows: number | undefined;
   /** Resolves when the reader can take more. Rejects with EPIPE when the reader has left. */
   write(data: string | Uint8Array): Promise<void>;
 }
@@ -17,6 +19,8 @@ export interface Io {
   readonly env: Environment;
   /** Calls the listener for each SIGINT and SIGTERM from now on. */
   onSignal(listener: (name: SignalName) => void): void;
+  /** Calls the listener when the process ends, however it does; until the returned function is called. What it writes to a terminal arrives. */
+  onExit(listener: () => void): () => void;
   /** Leaves at once, whatever is open. */
   exit(code: number): void;
 }
@@ -29,6 +33,10 @@ export function processIo(): Io {
     onSignal(listener) {
       for (const name of ["SIGINT", "SIGTERM"] as const) process.on(name, () => listener(name));
     },
+    onExit(listener) {
+      process.on("exit", listener);
+      return () => process.off("exit", listener);
+    },
     exit: (code) => process.exit(code),
   };
 }
@@ -40,6 +48,9 @@ function output(stream: NodeJS.WriteStream): Output {
     isTTY: stream.isTTY === true,
     get columns() {
       return stream.isTTY === true ? stream.columns : undefined;
+    },
+    get rows() {
+      return stream.isTTY === true ? stream.rows : undefined;
     },
     write: (data) =>
       new Promise((resolve, reject) => {

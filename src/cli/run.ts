@@ -5,6 +5,7 @@ import { endingOf, exitCodeHelp, exitCodes, helpHint } from "./exit.js";
 import { addFollow } from "./follow.js";
 import { interruptSignal } from "./interrupt.js";
 import type { Io } from "./io.js";
+import { addRunPrompt } from "./run-prompt.js";
 import { addServe } from "./serve.js";
 import { Failure } from "./source.js";
 import { addThreads } from "./threads.js";
@@ -45,6 +46,7 @@ export async function runCli(args: readonly string[], io: Io): Promise<number> {
 const help = `
 Examples:
   $ heddle serve                     start a server on http://127.0.0.1:8787, with its data in .heddle
+  $ heddle run "What is in this folder?"   ask an agent, and watch what it does
   $ heddle threads                   what threads there are
   $ heddle follow <thread>           watch one as it happens
 ${exitCodeHelp}`;
@@ -67,6 +69,7 @@ function createProgram(context: Context): Command {
     .exitOverride()
     .addHelpText("after", help);
   addServe(program, context);
+  addRunPrompt(program, context);
   addFollow(program, context);
   addThreads(program, context);
   addCall(program, context);

@@ -51,7 +51,7 @@ export async function withSource<Result>(
   options: SourceOptions,
   use: (source: Source) => Promise<Result>,
 ): Promise<Result> {
-  const server = options.data === undefined ? (options.server ?? serverFromEnvironment(io)) : undefined;
+  const server = options.data === undefined ? (options.server ?? serverInEnvironment(io) ?? defaultServer) : undefined;
   try {
     const source = await open(server, options, io);
     try {
@@ -72,9 +72,10 @@ async function open(server: string | undefined, options: SourceOptions, io: Io):
   return (await import("./server-source.js")).openServer(server, token);
 }
 
-function serverFromEnvironment(io: Io): string {
+/** What HEDDLE_SERVER says; undefined where it says nothing. */
+export function serverInEnvironment(io: Io): string | undefined {
   const given = io.env["HEDDLE_SERVER"];
-  if (given === undefined || given === "") return defaultServer;
+  if (given === undefined || given === "") return undefined;
   try {
     return serverUrl(given);
   } catch (reason) {
@@ -84,7 +85,7 @@ function serverFromEnvironment(io: Io): string {
 }
 
 /** `host:port` alone means http. */
-function serverUrl(text: string): string {
+export function serverUrl(text: string): string {
   const url = /^[a-z]+:\/\//i.test(text) ? text : `http://${text}`;
   const parsed = URL.canParse(url) ? new URL(url) : undefined;
   if (parsed !== undefined && /^https?:$/.test(parsed.protocol) && parsed.pathname === "/") return parsed.origin;

@@ -33,11 +33,16 @@ const codes = {
 export type Style = Readonly<Record<keyof typeof codes, (text: string) => string>>;
 
 /** Colours on a terminal, unless NO_COLOR asks for none (no-color.org). */
-export function styleFor(io: Io, output: "stdout" | "stderr"): Style {
-  const isOn = io[output].isTTY && !io.env["NO_COLOR"] && io.env["TERM"] !== "dumb";
-  const entries = Object.entries(codes).map(([name, [on, off]]) => [
-    name,
-    (text: string) => (isOn && text !== "" ? `\u001b[${on}m${text}\u001b[${off}m` : text),
-  ]);
-  return Object.fromEntries(entries);
-}
+export const styleFor = (io: Io, output: "stdout" | "stderr"): Style =>
+  isScreen(io, output) && !io.env["NO_COLOR"] ? coloured : plainStyle;
+
+/** A terminal that understands control sequences. */
+export const isScreen = (io: Io, output: "stdout" | "stderr"): boolean => io[output].isTTY && io.env["TERM"] !== "dumb";
+
+const styled = (paint: (text: string, codes: readonly [on: number, off: number]) => string): Style =>
+  Object.fromEntries(
+    Object.entries(codes).map(([name, pair]) => [name, (text: string) => paint(text, pair)]),
+  ) as unknown as Style;
+
+export const plainStyle: Style = styled((text) => text);
+const coloured: Style = styled((text, [on, off]) => (text === "" ? "" : `\u001b[${on}m${text}\u001b[${off}m`));

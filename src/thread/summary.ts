@@ -67,7 +67,7 @@ function cleanLine(text: string): string {
 
 // ECMA-48: CSI with its parameters; OSC, DCS, SOS, PM and APC with their strings; then every other escape. One that is cut
 // off is taken out as far as it goes.
-const terminalSequence =
+export const terminalSequence =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for.
   /(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]?|(?:\x1b[\]PX^_]|[\x90\x98\x9d-\x9f])[^\x00-\x1f\x7f-\x9f]*(?:\x07|\x1b\\|\x9c)?|\x1b[ -/]*[0-~]?/g;
 

@@ -12,6 +12,8 @@ export interface FakeIo extends Io {
   readonly stdout: FakeOutput;
   readonly stderr: FakeOutput;
   readonly exits: number[];
+  /** Those that wait for the end of the process. */
+  readonly exitListeners: Set<() => void>;
   signal(name: SignalName): void;
 }
 
@@ -22,9 +24,17 @@ export interface FakeOutput extends Output {
   onWrite: (data: string) => void;
 }
 
-export function fakeIo(options: { isTTY?: boolean; columns?: number; env?: Record<string, string> } = {}): FakeIo {
+interface FakeIoOptions {
+  isTTY?: boolean;
+  columns?: number;
+  rows?: number;
+  env?: Record<string, string>;
+}
+
+export function fakeIo(options: FakeIoOptions = {}): FakeIo {
   const listeners: ((name: SignalName) => void)[] = [];
   const exits: number[] = [];
+  const exitListeners = new Set<() => void>();
   return {
     stdout: fakeOutput(options),
     stderr: fakeOutput(options),
@@ -34,15 +44,24 @@ export function fakeIo(options: { isTTY?: boolean; columns?: number; env?: Recor
     signal: (name) => {
       for (const listener of listeners) listener(name);
     },
-    exit: (code) => exits.push(code),
+    exitListeners,
+    onExit(listener) {
+      exitListeners.add(listener);
+      return () => exitListeners.delete(listener);
+    },
+    exit(code) {
+      exits.push(code);
+      for (const listener of exitListeners) listener();
+    },
   };
 }
 
-function fakeOutput({ isTTY = false, columns }: { isTTY?: boolean; columns?: number }): FakeOutput {
+function fakeOutput({ isTTY = false, columns, rows }: FakeIoOptions): FakeOutput {
   const pieces: Buffer[] = [];
   return {
     isTTY,
     columns,
+    rows,
     text: "",
     onWrite: () => {},
     bytes: () => Buffer.concat(pieces),

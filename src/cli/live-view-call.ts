@@ -1,0 +1,153 @@
+// One tool call in the live view: what its events make of it, and the lines it takes while it is open and when it is over.
+import { durationFromMs, durationMs } from "@bufbuild/protobuf/wkt";
+import { type ToolCallComplete, ToolCallPhase, type ToolCallProgress } from "../../gen/heddle/v1/event_pb.js";
+import { ToolCallOutcome } from "../../gen/heddle/v1/tool_call_pb.js";
+import { durationText } from "./format.js";
+import { type Line, lineOf, type Segment } from "./live-view-line.js";
+import { addToTail, newParagraph, noTail, type Paragraph, shownTail, type Tail } from "./live-view-text.js";
+import { spinnerAt } from "./spinner.js";
+import { type Style, safeLine } from "./terminal.js";
+import { errorText, joined, outcomeWord, word } from "./words.js";
+
+export interface OpenCall {
+  readonly type: "call";
+  readonly id: string;
+  readonly title: string;
+  /** How many calls this one is a part of. */
+  readonly depth: number;
+  /** `writing`: the model writes the input. `waiting`: for somebody outside. */
+  readonly stage: "writing" | "ready" | "waiting" | "running";
+  /** What it is about to do, or does. */
+  readonly summary: string;
+  /** Since when it is in its stage, as the view's clock counts. */
+  readonly sinceMs: number;
+  /** What it waits for, or is busy with. */
+  readonly note: string;
+  readonly progress: Progress | undefined;
+  /** What it printed; while the input is being written, the code in it. */
+  readonly tail: Tail;
+  /** What the agent says through it. */
+  readonly speech: Paragraph;
+}
+
+interface Progress {
+  readonly completed: number;
+  readonly total: number | undefined;
+}
+
+export const newCall = (created: Pick<OpenCall, "id" | "title" | "depth" | "sinceMs">): OpenCall => ({
+  type: "call",
+  ...created,
+  stage: "writing",
+  summary: "",
+  note: "",
+  progress: undefined,
+  tail: noTail,
+  speech: newParagraph,
+});
+
+export const withOutput = (call: OpenCall, text: string): OpenCall => ({ ...call, tail: addToTail(call.tail, text) });
+
+/** The event knows how long it has been running, also when this view came later. */
+export function withProgress(call: OpenCall, progress: ToolCallProgress, nowMs: number): OpenCall {
+  const { completed, total, phase, message, elapsed, startedSummary } = progress;
+  return {
+    ...call,
+    summary: call.summary || startedSummary,
+    note: joined(phase === ToolCallPhase.UNSPECIFIED ? "" : word(ToolCallPhase, phase), message),
+    progress: completed === undefined ? call.progress : { completed, total },
+    sinceMs: elapsed === undefined ? call.sinceMs : nowMs - durationMs(elapsed),
+  };
+}
+
+/** Elapsed time is worth reading from here on. */
+const shortestShownMs = 1000;
+
+export function openCallLines(call: OpenCall, nowMs: number): Line[] {
+  const elapsedMs = Math.max(0, nowMs - call.sinceMs);
+  // What it says has been read; it is over in a moment, unless it is not.
+  if (call.speech.hasBegun && elapsedMs < shortestShownMs) return [];
+  const facts = joined(stageWords[call.stage], call.note);
+  const head: Segment[] = [
+    { text: `${indentOf(call)}${call.stage === "waiting" ? "?" : spinnerAt(nowMs)} `, paint: "cyan" },
+    ...nameAndSummary(call, call.summary),
+    { text: facts === "" ? "" : `  ${safeLine(facts)}`, paint: call.stage === "waiting" ? "yellow" : "dim" },
+    { text: elapsedMs < shortestShownMs ? "" : `  ${elapsedText(elapsedMs)}`, paint: "dim" },
+  ];
+  return [head, ...progressLines(call), ...tailOf(call)];
+}
+
+const stageWords: Readonly<Record<OpenCall["stage"], string>> = {
+  writing: "preparing",
+  ready: "",
+  waiting: "",
+  running: "",
+};
+
+/** The block as it stays: with how it ended, and the end of what it printed. */
+export function completeCallLines(call: OpenCall, complete: ToolCallComplete): Line[] {
+  const { icon, paint } = ending(complete.outcome);
+  const facts = joined(
+    complete.success || saysOutcome(complete) ? "" : outcomeWord(complete.outcome),
+    complete.error === undefined ? "" : errorText({ ...complete.error, kind: "" }, complete.summary),
+    complete.duration === undefined ? "" : durationText(complete.duration),
+  );
+  const head: Line = [
+    { text: `${indentOf(call)}${icon} `, paint },
+    ...nameAndSummary(call, complete.summary),
+    { text: facts === "" ? "" : `  ${safeLine(facts)}`, paint: "dim" },
+  ];
+  return [head, ...tailOf(call)];
+}
+
+/** Called off or refused is neither success nor failure. */
+function ending(outcome: ToolCallOutcome): { icon: string; paint: keyof Style } {
+  switch (outcome) {
+    case ToolCallOutcome.SUCCEEDED:
+      return { icon: "✓", paint: "green" };
+    case ToolCallOutcome.CANCELLED:
+    case ToolCallOutcome.DENIED:
+    case ToolCallOutcome.DISCARDED:
+      return { icon: "⊘", paint: "yellow" };
+    default:
+      return { icon: "✗", paint: "red" };
+  }
+}
+
+const saysOutcome = ({ outcome, summary }: ToolCallComplete): boolean =>
+  summary.toLowerCase().includes(outcomeWord(outcome));
+
+const nameAndSummary = ({ title }: OpenCall, summary: string): Segment[] => [
+  { text: safeLine(title), paint: "bold" },
+  { text: summary === "" ? "" : `: ${safeLine(summary)}` },
+];
+
+const barCells = 20;
+
+function progressLines(call: OpenCall): Line[] {
+  if (call.progress === undefined) return [];
+  const { completed, total } = call.progress;
+  const indent = `${indentOf(call)}  `;
+  if (total === undefined || total <= 0) return [lineOf(`${indent}${amount(completed)} done`, "dim")];
+  const share = Math.min(1, Math.max(0, completed / total));
+  const filled = Math.floor(share * barCells);
+  const facts = ` ${Math.floor(share * 100)}%  ${amount(completed)} of ${amount(total)}`;
+  return [
+    [
+      { text: `${indent}${"█".repeat(filled)}`, paint: "cyan" },
+      { text: `${"░".repeat(barCells - filled)}${facts}`, paint: "dim" },
+    ],
+  ];
+}
+
+/** At most two places behind the point. */
+const amount = (value: number): string => String(Math.round(value * 100) / 100);
+
+const tailOf = (call: OpenCall): Line[] =>
+  shownTail(call.tail).map((line) => lineOf(`${indentOf(call)}    ${line}`, "dim"));
+
+const indentOf = ({ depth }: OpenCall): string => "  ".repeat(depth);
+
+/** By tenths below a minute: it is read while it changes. */
+export const elapsedText = (ms: number): string =>
+  ms < 60_000 ? `${(Math.floor(ms / 100) / 10).toFixed(1)} s` : durationText(durationFromMs(ms));

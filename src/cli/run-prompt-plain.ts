@@ -1,0 +1,63 @@
+// A run as plain lines, for pipes and logs: one for each step of a call's life, in the words of `heddle follow`, and between
+// them what the agent says, line by line and whole.
+import { Role, type StreamThreadEventsResponse, TextPurpose } from "../../gen/heddle/v1/event_pb.js";
+import { type EventLines, eventLines } from "./event-line.js";
+import type { Io } from "./io.js";
+import { addText, endText, newParagraph, type Paragraph } from "./live-view-text.js";
+import type { RunView } from "./run-view.js";
+import { safeLine, styleFor } from "./terminal.js";
+
+export function openPlainView(io: Io): RunView {
+  const lines = plainLines(eventLines(styleFor(io, "stdout"), () => new Date()));
+  return {
+    async event(event) {
+      const text = lines(event).map((line) => `${line}\n`);
+      if (text.length > 0) await io.stdout.write(text.join(""));
+    },
+    note: (text) => void io.stderr.write(`heddle: ${safeLine(text)}\n`).catch(() => {}),
+    close: async () => {},
+  };
+}
+
+/** Contract: called with every event of a run in order. */
+export function plainLines(lifecycleLine: EventLines): (event: StreamThreadEventsResponse) => string[] {
+  const texts = new Map<string, Paragraph>();
+  const add = (id: string, text: string): string[] => {
+    const { paragraph, lines } = addText(texts.get(id) ?? newParagraph, text);
+    texts.set(id, paragraph);
+    return lines;
+  };
+  const end = (id: string): string[] => {
+    const lines = endText(texts.get(id) ?? newParagraph);
+    texts.delete(id);
+    return lines;
+  };
+  return (event) => {
+    const { payload } = event;
+    switch (payload.case) {
+      case "messageCreated":
+        if (payload.value.role === Role.ASSISTANT) texts.set(payload.value.messageId, newParagraph);
+        return [];
+      case "messageDelta":
+        return texts.has(payload.value.messageId) ? add(payload.value.messageId, payload.value.text) : [];
+      case "messageCompleted": {
+        const { messageId, refusal, incomplete } = payload.value;
+        return [...end(messageId), ...(refusal !== "" || incomplete ? [lifecycleLine(event)] : [])];
+      }
+      case "toolCallTextDelta": {
+        const { toolCallId, purpose, text } = payload.value;
+        return purpose === TextPurpose.SPEECH ? add(toolCallId, text) : [];
+      }
+      case "toolCallInputCompleted":
+      case "toolCallComplete":
+        return [...end(payload.value.toolCallId), lifecycleLine(event)];
+      case "toolCallInputDelta": // Pieces, not steps. `heddle follow` prints them.
+      case "toolCallOutputDelta":
+      case "reasoningDelta":
+      case "reasoningCompleted":
+        return [];
+      default:
+        return [lifecycleLine(event)];
+    }
+  };
+}

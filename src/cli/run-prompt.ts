@@ -1,0 +1,188 @@
+// heddle run: one message to an agent, and its run as it happens.
+
+import { ConnectError } from "@connectrpc/connect";
+import { type Command, InvalidArgumentError, Option } from "commander";
+import { type RunCompleted, RunOutcome } from "../../gen/heddle/v1/event_pb.js";
+import { reasonOf } from "../client/index.js";
+import { cleanSummary } from "../thread/summary.js";
+import { threadArgument } from "./arguments.js";
+import { endingOf, exitCodes } from "./exit.js";
+import { jsonLine, reportOutages } from "./follow.js";
+import { Interrupted } from "./interrupt.js";
+import type { Io } from "./io.js";
+import { openLiveView } from "./live-view-terminal.js";
+import type { Context } from "./run.js";
+import { type Message, openRunClient, type Run, type RunClient } from "./run-prompt-client.js";
+import { openPlainView } from "./run-prompt-plain.js";
+import { openRunServer, type RunServer, type RunServerFlags } from "./run-prompt-server.js";
+import type { RunView } from "./run-view.js";
+import { Failure, serverUrl } from "./source.js";
+import { isScreen } from "./terminal.js";
+
+interface RunFlags extends RunServerFlags {
+  readonly thread?: string;
+  readonly instructions?: string;
+  readonly parallel: boolean;
+  readonly maxSteps?: number;
+  readonly json: boolean;
+}
+
+const help = `
+Goes to the server that holds the data directory; where there is none, it starts one of its own for as long as the run takes,
+with the current folder as the agent's workspace. Ctrl-C calls the run off and shows how it ends; a second one leaves at once.
+
+Exit codes: 0 the run succeeded, 1 it failed or a limit ended it, 130 it was called off. The others are those of "heddle --help".
+
+Examples:
+  $ heddle run "What is in this folder?"
+  $ heddle run "And what is the largest file?" --thread 7b0f2c4e-5a36-4d0e-9c3f-2f6f2b7b9a10
+  $ OPENAI_API_KEY=… heddle run "Explain src/index.ts" --model openai:gpt-4o-mini
+  $ heddle run "What is in this folder?" --json | jq -r '.toolCallComplete.summary // empty'`;
+
+export function addRunPrompt(program: Command, context: Context): void {
+  const mine = ["data", "config", "workspace", "logLevel"];
+  program
+    .command("run")
+    .summary("send a message to an agent and watch its run")
+    .description(
+      "Sends a message to an agent and shows its run as it happens: what it says, and what each tool call does.",
+    )
+    .argument("<prompt>", "what to ask or to have done", promptArgument)
+    .option("--thread <id>", "go on with this thread (default: a new one)", threadArgument)
+    .option("--model <provider:name>", "the model (default: the server's, or demo:demo, which needs no key)")
+    .option("--instructions <text>", "what the agent is to keep in mind")
+    .option("--no-parallel", "run tool calls one after the other")
+    .option("--max-steps <n>", "ask the model at most so often", stepsArgument)
+    .option("--json", "print each event as one line of JSON (proto3 JSON of StreamThreadEventsResponse)", false)
+    .option("--data <dir>", "the data directory (default: .heddle)")
+    .option("--workspace <dir>", "the directory that the agent works in (default: the current one)")
+    .option("--config <file>", "a JSON file with settings")
+    .addOption(
+      new Option("--server <url>", "use this server (default: HEDDLE_SERVER, if it is set)")
+        .argParser(serverUrl)
+        .conflicts(mine),
+    )
+    .option("--token <token>", "the server's bearer token (default: HEDDLE_TOKEN)")
+    .option("--log-level <level>", "log what the command's own server does, with plain lines (default: silent)")
+    .addHelpText("after", help)
+    .action(context.action((prompt: string, flags: RunFlags) => runPrompt(context, prompt, flags)));
+}
+
+async function runPrompt(context: Context, prompt: string, flags: RunFlags): Promise<void> {
+  const server = await openRunServer(context.io, flags).catch((reason) => {
+    throw reason instanceof Failure ? reason : new Failure(endingOf(reason, undefined), reason);
+  });
+  try {
+    await showRun(context, server, { message: messageOf(prompt, flags), flags });
+  } catch (reason) {
+    if (reason instanceof Failure) throw reason;
+    throw new Failure(endingOf(reason, server.isOwn ? undefined : server.url), reason);
+  } finally {
+    await server.close();
+  }
+}
+
+async function showRun(
+  context: Context,
+  server: RunServer,
+  { message, flags }: { message: Message; flags: RunFlags },
+): Promise<void> {
+  const client = openRunClient(server.url, server.token);
+  try {
+    const run = await client.start(message, context.signal);
+    const view = viewFor(context.io, flags);
+    const forget = cancelOnInterrupt(context.signal, { client, run, view });
+    const end = await follow({ client, run, view }).finally(async () => {
+      forget();
+      await view.close();
+    });
+    finish(end, context.signal);
+  } catch (reason) {
+    // What a library makes of our own abort is not the reason: the interruption is.
+    throw context.signal.aborted && !(reason instanceof Failure) ? context.signal.reason : reason;
+  } finally {
+    client.close();
+  }
+}
+
+interface Shown {
+  readonly client: RunClient;
+  readonly run: Run;
+  readonly view: RunView;
+}
+
+/** Shows the run's events up to the last, and returns that one. */
+async function follow({ client, run, view }: Shown): Promise<RunCompleted> {
+  const events = client.events({
+    threadId: run.threadId,
+    afterSequence: run.afterSequence,
+    follow: true,
+    signal: new AbortController().signal, // An interruption calls off the run, not the watching.
+    onState: reportOutages((text) => view.note(text)),
+  });
+  for await (const event of events) {
+    if (event.runId !== run.runId) continue; // The end of a run before it.
+    await view.event(event);
+    if (event.payload.case === "runCompleted") return event.payload.value;
+  }
+  throw new Error("the thread ended before its run did");
+}
+
+/** Returns what stops it. */
+function cancelOnInterrupt(signal: AbortSignal, { client, run, view }: Shown): () => void {
+  const cancel = () => {
+    view.note("calling the run off; Ctrl-C again leaves at once");
+    client.cancel(run).catch((reason) => {
+      const error = ConnectError.from(reason);
+      if (reasonOf(error) === "RUN_NOT_FOUND") return; // It is over: its end is on its way.
+      view.note(`the run could not be called off: ${error.rawMessage}. Ctrl-C again leaves it running`);
+    });
+  };
+  if (signal.aborted) cancel();
+  else signal.addEventListener("abort", cancel);
+  return () => signal.removeEventListener("abort", cancel);
+}
+
+/** The view has said how it ended; what is left is the exit code. */
+function finish({ outcome }: RunCompleted, signal: AbortSignal): void {
+  if (outcome === RunOutcome.SUCCEEDED) return;
+  const interruption = signal.reason instanceof Interrupted ? signal.reason : new Interrupted("SIGINT");
+  const code = outcome === RunOutcome.CANCELLED ? interruption.exitCode : exitCodes.error;
+  throw new Failure({ code, message: "" }, undefined);
+}
+
+/** Logs beside a view that is drawn anew would tear it apart. */
+function viewFor(io: Io, { json, logLevel }: RunFlags): RunView {
+  if (json) return jsonView(io);
+  return isScreen(io, "stdout") && logLevel === undefined ? openLiveView(io) : openPlainView(io);
+}
+
+function jsonView(io: Io): RunView {
+  return { ...openPlainView(io), event: (event) => io.stdout.write(`${jsonLine(event)}\n`) };
+}
+
+const longestTitle = 80;
+
+const messageOf = (prompt: string, { thread, model, instructions, parallel, maxSteps }: RunFlags): Message => ({
+  threadId: thread,
+  title: cleanSummary(prompt, longestTitle),
+  text: prompt,
+  options: {
+    ...(model === undefined ? {} : { model }),
+    ...(instructions === undefined ? {} : { instructions }),
+    ...(parallel ? {} : { parallelToolCalls: false }),
+    ...(maxSteps === undefined ? {} : { maxSteps }),
+  },
+});
+
+function promptArgument(text: string): string {
+  if (text.trim() !== "") return text;
+  throw new InvalidArgumentError("Say what to ask or to have done.");
+}
+
+const mostSteps = 1000;
+
+function stepsArgument(text: string): number {
+  if (/^[1-9]\d{0,3}$/.test(text) && Number(text) <= mostSteps) return Number(text);
+  throw new InvalidArgumentError(`It must be a whole number from 1 to ${mostSteps}.`);
+}

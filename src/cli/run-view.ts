@@ -1,0 +1,11 @@
+// What a run shows of itself: each way to show it is one of these.
+import type { StreamThreadEventsResponse } from "../../gen/heddle/v1/event_pb.js";
+
+export interface RunView {
+  /** Contract: called with every event of the run in order. Rejects when the reader has left. */
+  event(event: StreamThreadEventsResponse): Promise<void>;
+  /** A word of the command's own. */
+  note(text: string): void;
+  /** Everything is shown, and the terminal is as it was. */
+  close(): Promise<void>;
+}
