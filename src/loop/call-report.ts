@@ -13,12 +13,11 @@ export const outputBoundBytes = 16 * 1024 * 1024;
 
 type Progress = { phase?: ToolCallPhase; completed?: number; total?: number; message: string };
 
-export class CallReport implements ToolContext {
-  readonly toolCallId: string;
-  readonly threadId: string;
-  readonly workspace: string | undefined;
-  readonly signal: AbortSignal;
+export class CallReport {
+  /** For the tool. Its functions may be taken apart. */
+  readonly context: ToolContext;
   readonly #run: Run;
+  readonly #toolCallId: string;
   readonly #quiet: NodeJS.Timeout;
   #phase = ToolCallPhase.UNSPECIFIED;
   #waiting: Progress | undefined;
@@ -28,41 +27,17 @@ export class CallReport implements ToolContext {
 
   constructor(run: Run, toolCallId: string, scope: Scope) {
     this.#run = run;
-    this.toolCallId = toolCallId;
-    this.threadId = run.key.threadId;
-    this.workspace = run.workspace;
-    this.signal = scope.signal;
+    this.#toolCallId = toolCallId;
+    this.context = {
+      toolCallId,
+      threadId: run.key.threadId,
+      workspace: run.workspace,
+      signal: scope.signal,
+      progress: (completed, total, message) => this.#progress(completed, total, message),
+      phase: (phase, message) => this.#enter(phase, message),
+      output: (stream, text) => this.#output(stream, text),
+    };
     this.#quiet = setInterval(() => this.#record({ message: "Still running" }), run.limits.quietMs);
-  }
-
-  progress(completed: number, total?: number, message = ""): void {
-    if (!this.#isOpen) return;
-    this.#waiting = { message, ...number("completed", completed), ...number("total", total) };
-    if (this.#throttle === undefined) this.#recordWaiting();
-  }
-
-  phase(phase: Phase, message = ""): void {
-    if (!this.#isOpen) return;
-    this.#phase = phases[phase] ?? ToolCallPhase.UNSPECIFIED;
-    this.#waiting = undefined;
-    this.#record({ message });
-  }
-
-  output(stream: "stdout" | "stderr", text: string): void {
-    if (!this.#isOpen || text === "") return;
-    const before = this.#outputBytes;
-    this.#outputBytes += utf8Bytes(text);
-    if (before > outputBoundBytes) return;
-    const isOver = this.#outputBytes > outputBoundBytes;
-    this.#spoke();
-    this.#run.recorder.delta({
-      case: "toolCallOutputDelta",
-      value: {
-        toolCallId: this.toolCallId,
-        stream: stream === "stderr" ? OutputStream.STDERR : OutputStream.STDOUT,
-        text: isOver ? "\n[More output was not recorded]\n" : text,
-      },
-    });
   }
 
   /** Says what was held back, and nothing more. */
@@ -72,6 +47,36 @@ export class CallReport implements ToolContext {
     this.#isOpen = false;
     clearInterval(this.#quiet);
     clearTimeout(this.#throttle);
+  }
+
+  #progress(completed: number, total?: number, message = ""): void {
+    if (!this.#isOpen) return;
+    this.#waiting = { message, ...number("completed", completed), ...number("total", total) };
+    if (this.#throttle === undefined) this.#recordWaiting();
+  }
+
+  #enter(phase: Phase, message = ""): void {
+    if (!this.#isOpen) return;
+    this.#phase = phases[phase] ?? ToolCallPhase.UNSPECIFIED;
+    this.#waiting = undefined;
+    this.#record({ message });
+  }
+
+  #output(stream: "stdout" | "stderr", text: string): void {
+    if (!this.#isOpen || text === "") return;
+    const before = this.#outputBytes;
+    this.#outputBytes += utf8Bytes(text);
+    if (before > outputBoundBytes) return;
+    const isOver = this.#outputBytes > outputBoundBytes;
+    this.#spoke();
+    this.#run.recorder.delta({
+      case: "toolCallOutputDelta",
+      value: {
+        toolCallId: this.#toolCallId,
+        stream: stream === "stderr" ? OutputStream.STDERR : OutputStream.STDOUT,
+        text: isOver ? "\n[More output was not recorded]\n" : text,
+      },
+    });
   }
 
   #recordWaiting(): void {
@@ -86,7 +91,7 @@ export class CallReport implements ToolContext {
   /** A failure shows in the record of the call's end. */
   #record(progress: Progress): void {
     this.#spoke();
-    const value = { toolCallId: this.toolCallId, phase: this.#phase, ...progress };
+    const value = { toolCallId: this.#toolCallId, phase: this.#phase, ...progress };
     this.#run.recorder.record({ case: "toolCallProgress", value }).catch(() => {});
   }
 

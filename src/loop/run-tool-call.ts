@@ -93,7 +93,7 @@ function settle(
     };
     scope.signal.addEventListener("abort", grace, { once: true });
     // In a function of its own: a tool that throws before its first await has failed, not the loop.
-    const running = (async () => tool.run(input, report))();
+    const running = (async () => tool.run(input, report.context))();
     running.then(
       (outcome) => settled({ kind: "returned", outcome, wasStopped: scope.stopped !== undefined }),
       (error) => settled({ kind: "threw", error, wasStopped: scope.stopped !== undefined }),
