@@ -48,13 +48,16 @@ export async function openModelWire(): Promise<ModelWire> {
   const requests: WireRequest[] = [];
   const arrivals = new EventEmitter();
   let given = 0;
-  const server = createServer(async (incoming, response) => {
+  const answer = async (incoming: IncomingMessage, response: ServerResponse): Promise<void> => {
     requests.push(await received(incoming, response));
     arrivals.emit("request");
     const known = incoming.method === "POST" && paths.includes(incoming.url ?? "");
     const reply = known ? replies.shift() : undefined;
     if (reply === undefined) response.writeHead(404).end(`the wire has no reply to ${incoming.method} ${incoming.url}`);
-    else if (reply !== silence) await send(response, reply).catch(() => response.destroy());
+    else if (reply !== silence) await send(response, reply);
+  };
+  const server = createServer((incoming, response) => {
+    answer(incoming, response).catch(() => response.destroy());
   });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -113,27 +116,30 @@ export const openaiChunk = (delta: unknown, finishReason: string | null = null):
   choices: [{ index: 0, delta, finish_reason: finishReason }],
 });
 
+export interface WireEvent {
+  readonly type: string;
+  readonly [field: string]: unknown;
+}
+
 /** Events as Anthropic sends them. */
-export const anthropicSse = (events: readonly { readonly type: string }[]): string =>
+export const anthropicSse = (events: readonly WireEvent[]): string =>
   events.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`).join("");
 
-/** The events around the blocks of a message. */
-export const anthropicMessage = (blocks: readonly { readonly type: string }[], stopReason: string): string =>
+/** A whole message around the events of its blocks. */
+export const anthropicMessage = (blocks: readonly WireEvent[], stopReason: string): string =>
   anthropicSse([
     {
       type: "message_start",
-      message: { id: "msg_1", type: "message", role: "assistant", content: [], usage: { input_tokens: 10, output_tokens: 1 } },
-    } as { type: string },
-    ...blocks,
-    { type: "message_delta", delta: { stop_reason: stopReason, stop_sequence: null }, usage: { output_tokens: 7 } } as {
-      type: string;
+      message: { id: "msg_1", role: "assistant", content: [], usage: { input_tokens: 10, output_tokens: 1 } },
     },
+    ...blocks,
+    { type: "message_delta", delta: { stop_reason: stopReason, stop_sequence: null }, usage: { output_tokens: 7 } },
     { type: "message_stop" },
   ]);
 
-/** A block of a message, whole: where it stands, how it starts, and its deltas. */
-export const anthropicBlock = (index: number, start: object, deltas: readonly object[]): { readonly type: string }[] => [
-  { type: "content_block_start", index, content_block: start } as { type: string },
+/** A whole block of a message: its place, how it starts, and its deltas. */
+export const anthropicBlock = (index: number, start: object, deltas: readonly object[]): readonly WireEvent[] => [
+  { type: "content_block_start", index, content_block: start },
   ...deltas.map((delta) => ({ type: "content_block_delta", index, delta })),
-  { type: "content_block_stop", index } as { type: string },
+  { type: "content_block_stop", index },
 ];

@@ -1,0 +1,59 @@
+// A request in the words of chat completions. What may be left out is left out: servers that imitate the wire refuse fields
+// that they do not know.
+import type {
+  ChatCompletionCreateParamsStreaming,
+  ChatCompletionMessageParam,
+  ChatCompletionToolChoiceOption,
+} from "openai/resources/chat/completions";
+import { inputText } from "./call-input.js";
+import type { ModelMessage, ModelRequest, ToolChoice } from "./model.js";
+
+export function completionOf(model: string, request: ModelRequest): ChatCompletionCreateParamsStreaming {
+  const { instructions, messages, maxOutputTokens } = request;
+  return {
+    model,
+    messages: [
+      ...(instructions === "" ? [] : [{ role: "system" as const, content: instructions }]),
+      ...messages.map(messageOf),
+    ],
+    ...toolsOf(request),
+    ...(maxOutputTokens !== undefined && { max_completion_tokens: maxOutputTokens }),
+    stream: true,
+    stream_options: { include_usage: true },
+  };
+}
+
+function messageOf(message: ModelMessage): ChatCompletionMessageParam {
+  switch (message.role) {
+    case "user":
+      return { role: "user", content: message.text };
+    case "tool":
+      return { role: "tool", tool_call_id: message.callId, content: message.text };
+    case "assistant":
+      if (message.calls.length === 0) return { role: "assistant", content: message.text };
+      return {
+        role: "assistant",
+        content: message.text === "" ? null : message.text,
+        tool_calls: message.calls.map(({ id, name, input }) => ({
+          id,
+          type: "function",
+          function: { name, arguments: inputText(input) },
+        })),
+      };
+  }
+}
+
+function toolsOf({ tools, toolChoice, parallelToolCalls }: ModelRequest): Partial<ChatCompletionCreateParamsStreaming> {
+  if (tools.length === 0) return {};
+  return {
+    tools: tools.map(({ name, description, inputSchema }) => ({
+      type: "function",
+      function: { name, description, parameters: { ...inputSchema } },
+    })),
+    ...(toolChoice.type !== "auto" && { tool_choice: choiceOf(toolChoice) }),
+    ...(!parallelToolCalls && { parallel_tool_calls: false }),
+  };
+}
+
+const choiceOf = (choice: ToolChoice): ChatCompletionToolChoiceOption =>
+  choice.type === "named" ? { type: "function", function: { name: choice.name } } : choice.type;
