@@ -1,6 +1,6 @@
 // One tool call as text for a person.
 
-import type { ContentInfo } from "../../gen/heddle/v1/content_pb.js";
+import { type ContentInfo, ContentRole } from "../../gen/heddle/v1/content_pb.js";
 import { type ToolCall, ToolCallState, ToolKind, type ToolSource } from "../../gen/heddle/v1/tool_call_pb.js";
 import type { GetToolCallResponse } from "../../gen/heddle/v1/tool_call_service_pb.js";
 import { dateTime, durationText, sizeText } from "./format.js";
@@ -47,6 +47,7 @@ function factsOf(call: ToolCall): (readonly [string, string])[] {
     ["took", call.duration === undefined ? "" : durationText(call.duration)],
     ["output", call.outputBytes === 0n ? "" : sizeText(call.outputBytes)],
     ["id", call.id],
+    ["provider", call.providerCallId === "" ? "" : `calls it ${call.providerCallId}`],
     ["thread", call.threadId],
     ["run", call.runId],
     ["parent", call.parentToolCallId],
@@ -79,7 +80,9 @@ function sourceText(source: ToolSource | undefined): string {
 }
 
 function bodyLines(info: ContentInfo, data: Uint8Array | undefined, style: Style): string[] {
-  const head = `  ${style.dim(safeLine(info.contentId).padEnd(labelWidth))} ${safeLine(joined(info.mediaType || "application/octet-stream", sizeText(info.sizeBytes)))}`;
+  const role = info.role === ContentRole.MODEL_TEXT ? "what the model was told" : "";
+  const facts = joined(role, info.mediaType || "application/octet-stream", sizeText(info.sizeBytes));
+  const head = `  ${style.dim(safeLine(info.contentId).padEnd(labelWidth))} ${safeLine(facts)}`;
   const text = data === undefined || data.length > largestShownBytes ? undefined : textOf(data);
   if (text === undefined) return [`${head} ${style.dim(`(--content ${safeLine(info.contentId)} writes it)`)}`];
   return [

@@ -1,15 +1,16 @@
 // heddle serve: a server, until somebody asks it to stop.
 import { resolve } from "node:path";
 import type { Command } from "commander";
-import { type Config, type ConfigFlags, loadConfig, logLevels } from "../config.js";
+import type { Logger } from "pino";
+import { type Config, type ConfigFlags, defaultConfig, loadConfig, logLevels } from "../config.js";
 import { HeddleError } from "../thread/errors.js";
 import { endingOf } from "./exit.js";
 import type { Interrupted } from "./interrupt.js";
 import type { Io } from "./io.js";
 import { createLogger } from "./logger.js";
 import type { Context } from "./run.js";
-import { Failure } from "./source.js";
-import { styleFor } from "./terminal.js";
+import { defaultServer, Failure } from "./source.js";
+import { type Style, styleFor } from "./terminal.js";
 import { packageVersion } from "./version.js";
 
 const help = `
@@ -43,18 +44,31 @@ async function serve({ io, signal }: Context, flags: ConfigFlags): Promise<void>
   try {
     const config = loadConfig({ flags, env: io.env });
     const logger = createLogger(config.logLevel, io);
-    const { compose } = await import("../compose.js"); // Late, so that a wrong setting is named before anything is opened.
+    // Late, so that a wrong setting is named before anything is opened.
+    const { announceServer, compose } = await import("../compose.js");
     const heddle = await compose(config, logger);
+    const forget = addressFile(() => announceServer(config.dataDir, heddle.url), logger);
     if (!signal.aborted) {
       logger.info(factsOf(config, flags, heddle.url), "ready");
-      await announce(io, heddle.url, config.tokens.length > 0);
+      await announce(io, heddle.url, config);
     }
     const { signalName } = await interruption(signal);
     logger.info({ signal: signalName }, "closing; a second signal ends it at once");
+    forget();
     await heddle.close();
     logger.info({}, "closed");
   } catch (reason) {
     throw explained(reason, flags.logLevel ?? io.env["HEDDLE_LOG_LEVEL"]);
+  }
+}
+
+/** Without it commands must be told the address: no reason not to serve. */
+function addressFile(announceIt: () => () => void, logger: Logger): () => void {
+  try {
+    return announceIt();
+  } catch (err) {
+    logger.warn({ err }, "commands will not find this server by its data directory; give them --server");
+    return () => {};
   }
 }
 
@@ -70,22 +84,29 @@ const factsOf = (config: Config, flags: ConfigFlags, url: string) => ({
 });
 
 /** The line that scripts wait for. Nobody has to read it: a closed output is no reason to stop. */
-async function announce(io: Io, url: string, needsToken: boolean): Promise<void> {
+async function announce(io: Io, url: string, config: Config): Promise<void> {
   await io.stdout.write(`heddle listening on ${url}\n`).catch(() => {});
-  if (!io.stderr.isTTY) return;
-  const { dim, bold } = styleFor(io, "stderr");
-  const server = url === "http://127.0.0.1:8787" ? "" : ` --server ${url}`;
-  const curl = ["npx buf curl", ...(url.startsWith("https:") ? [] : ["--http2-prior-knowledge"])];
-  if (needsToken) curl.push('-H "authorization: Bearer $HEDDLE_TOKEN"');
-  const commands = [
-    `${curl.join(" ")} -d '{"title":"first"}' ${url}/heddle.v1.ThreadService/CreateThread`,
-    `npx heddle threads${server}`,
-    `npx heddle follow <thread>${server}`,
-  ];
-  const token = needsToken ? ", with HEDDLE_TOKEN set to a token of the configuration" : "";
-  const lines = commands.map((command) => `  ${bold(command)}\n`).join("");
-  await io.stderr.write(`${dim(`Try, in another terminal${token}:`)}\n${lines}`).catch(() => {});
+  if (io.stderr.isTTY) await io.stderr.write(greeting(url, config, styleFor(io, "stderr"))).catch(() => {});
 }
+
+function greeting(url: string, { dataDir, tokens, agent }: Config, { dim, bold }: Style): string {
+  // `heddle run` finds the server of the data directory by itself, where it is the one that it looks into.
+  const runServer = dataDir === resolve(defaultConfig.dataDir) ? "" : ` --server ${url}`;
+  const server = url === defaultServer ? "" : ` --server ${url}`;
+  const prompt = agent.workspace === undefined ? "Think about it, and tell me." : "What is in this folder?";
+  const commands = [
+    `npx heddle run "${prompt}"${runServer}`,
+    `npx heddle follow <thread>${server}`,
+    `npx heddle threads${server}`,
+  ];
+  const token = tokens.length > 0 ? ", with HEDDLE_TOKEN set to a token of the configuration" : "";
+  const lines = [dim(`Try, in another terminal${token}:`), ...commands.map((command) => `  ${bold(command)}`)];
+  if (/^demo:/.test(agent.model)) lines.push(dim(demoHint));
+  return `${lines.join("\n")}\n`;
+}
+
+const demoHint =
+  "The model is a demo, which knows only a few words. For a real one: OPENAI_API_KEY=… heddle serve --model openai:gpt-4o-mini (docs/configuration.md)";
 
 const interruption = (signal: AbortSignal): Promise<Interrupted> =>
   new Promise((resolve) => {

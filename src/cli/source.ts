@@ -23,7 +23,8 @@ export interface SourceOptions {
   readonly data?: string;
 }
 
-const defaultServer = "http://127.0.0.1:8787";
+/** Where `heddle serve` listens unless it is told otherwise. */
+export const defaultServer = "http://127.0.0.1:8787";
 
 /** A command that came to its end early, and what to say about it. */
 export class Failure extends Error {

@@ -93,6 +93,18 @@ describe("heddle call", () => {
     );
   });
 
+  test("what the model was told is named so, and the provider's own id stands beside ours", async () => {
+    const model = { contentId: "model", role: ContentRole.MODEL_TEXT, mediaType: "text/plain", sizeBytes: 12n };
+    await using server = await serving(
+      call({ contents: [model], providerCallId: "call_1\u001b" } as Partial<ToolCall>),
+    );
+    const { stdout } = await heddle(["call", id, "--server", server.url]);
+    expect(stdout).toContain(`  id         ${id}\n  provider   calls it call_1\\u{1b}\n`);
+    expect(stdout).toContain(
+      "  model      what the model was told, text/plain, 12 bytes (--content model writes it)\n",
+    );
+  });
+
   test("an error does not repeat the result", async () => {
     const completeSummary = "Interrupted: x went silent";
     const message = `${completeSummary}. Whether it had an effect is not known`;

@@ -56,7 +56,7 @@ describe("help", () => {
       expect(stdout).toMatch(new RegExp(`^ {2}${each} {2,}\\S`, "m"));
   });
 
-  test.each(["serve", "follow", "threads", "call"])("of %s has examples", async (command) => {
+  test.each(["serve", "run", "follow", "threads", "call"])("of %s has examples", async (command) => {
     for (const args of [
       [command, "--help"],
       ["help", command],

@@ -3,6 +3,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { packageVersion } from "../../src/cli/version.js";
+import { findServer } from "../../src/compose.js";
 import { newDataDir, removeDataDir } from "../support/server-process.js";
 import { fakeIo, heddle } from "./support.js";
 
@@ -34,18 +35,38 @@ describe("heddle serve", () => {
     const url = /^heddle listening on (http:\/\/127\.0\.0\.1:\d+)\n$/.exec(stdout)?.[1];
     expect(stderr.split("\n")).toEqual([
       "Try, in another terminal:",
-      `  npx buf curl --http2-prior-knowledge -d '{"title":"first"}' ${url}/heddle.v1.ThreadService/CreateThread`,
-      `  npx heddle threads --server ${url}`,
+      `  npx heddle run "Think about it, and tell me." --server ${url}`,
       `  npx heddle follow <thread> --server ${url}`,
+      `  npx heddle threads --server ${url}`,
+      expect.stringMatching(/^The model is a demo.*OPENAI_API_KEY=… heddle serve --model openai:/),
       "",
     ]);
   });
 
-  test("says how to send the token, and not what it is", async () => {
+  test("asks about the folder where the agent has one, and says nothing of the demo where there is a real model", async () => {
+    const env = { NO_COLOR: "1", HEDDLE_WORKSPACE: dataDir, HEDDLE_MODEL: "openai:x", OPENAI_API_KEY: "sk-0123456789" };
+    const { stderr } = await startAndStop({ isTTY: true, env });
+    expect(stderr).toContain('  npx heddle run "What is in this folder?" --server ');
+    expect(stderr).not.toContain("demo");
+  });
+
+  test("says that a token is needed, and not what it is", async () => {
     const token = "0123456789abcdef";
     const { stderr } = await startAndStop({ isTTY: true, env: { NO_COLOR: "1", HEDDLE_TOKEN: token } });
-    expect(stderr).toContain('-H "authorization: Bearer $HEDDLE_TOKEN"');
+    expect(stderr).toContain("Try, in another terminal, with HEDDLE_TOKEN set to a token of the configuration:");
     expect(stderr).not.toContain(token);
+  });
+
+  test("tells commands where it listens for as long as it does", async () => {
+    const io = fakeIo();
+    let found: ReturnType<typeof findServer>;
+    io.stdout.onWrite = () => {
+      found = findServer(dataDir);
+      queueMicrotask(() => io.signal("SIGTERM"));
+    };
+    const { stdout } = await heddle(args(), io);
+    expect(found).toMatchObject({ url: stdout.trim().split(" ").at(-1), pid: process.pid });
+    expect(findServer(dataDir)).toBeUndefined();
   });
 
   test("logs what it is when it is ready, and no token", async () => {
