@@ -75,6 +75,7 @@ describe("a turn with the real tools", () => {
     ["What does the src folder hold?", "src", "list_directory found 2 entries in src/"],
     ["List the files in ./src.", "./src", "list_directory found 2 entries in src/"],
     ["Which directories are there in src?", "src", "What shall I do next"],
+    ["List the files in src, then go on", "src", "list_directory found 2 entries in src/"],
     ["List the files in parallel.", ".", "in the workspace"],
     ["list and/or show the files in the current folder", ".", "in the workspace"],
     ["List the files in none/such", "none/such", "list_directory did not work: “No such directory: none/such"],

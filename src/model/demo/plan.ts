@@ -121,7 +121,7 @@ const pathForms = [
   // the src folder
   /\b(?:the|in|of)\s+(?!(?:the|this|that|my|our|your|current|working|whole|same|root)\b)([\w@.-]+)\s+(?:folder|directory)\b/i,
   // the files in src
-  /\b(?:in|under|inside)\s+(?!(?:here|there|it|them|this|that|parallel|turn|order|detail|full|total|short|general)\b)([\w@.-]+)[!?]*\s*$/i,
+  /\b(?:in|under|inside)\s+(?!(?:here|there|it|them|this|that|parallel|turn|order|detail|full|total|short|general|fact|addition)\b)([\w@.-]+)(?=[,;:!?]|\s*$)/i,
 ];
 
 /** The directory that the user names, as far as a few plain forms go; else the workspace itself. */
