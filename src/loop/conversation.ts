@@ -2,8 +2,8 @@
 // and those of outside producers alike.
 //
 // A reply is what an assistant says and calls until the first of its calls starts or ends; what it says after that is the next
-// one. Left out: attempts that were dropped (discarded calls, and text that broke off before something else came), and calls
-// whose input never became whole.
+// one. Left out: attempts that were dropped (discarded calls, and text that broke off before something else came or at the
+// very end), and calls whose input never became whole.
 import type { EventLog, ThreadKey } from "../log/event-log.js";
 import type { ModelMessage } from "../model/model.js";
 import type { ThreadEvent } from "../thread/event.js";
@@ -29,10 +29,13 @@ export async function readConversation(log: EventLog, key: ThreadKey): Promise<C
     position = span.last;
   }
   const turns = fold.finish();
-  const messages: ModelMessage[] = [];
-  for (const turn of turns) messages.push(...(await spoken(log, key, turn)));
   const last = turns.at(-1);
-  return { messages, isAnswered: last?.role === "assistant" && last.calls.length === 0 && last.isWhole };
+  const isLastWord = last?.role === "assistant" && last.calls.length === 0;
+  const messages: ModelMessage[] = [];
+  // A last word that broke off is asked for again: left in, the model would be asked to go on behind it.
+  for (const turn of isLastWord && !last.isWhole ? turns.slice(0, -1) : turns)
+    messages.push(...(await spoken(log, key, turn)));
+  return { messages, isAnswered: isLastWord && last.isWhole };
 }
 
 interface UserTurn {
