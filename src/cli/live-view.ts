@@ -84,8 +84,10 @@ export function foldEvent(before: View, event: StreamThreadEventsResponse, nowMs
     }
     case "reasoningDelta": {
       const { reasoningId, text } = payload.value;
-      const isNew = !view.open.some(({ id }) => id === reasoningId);
-      return written(isNew ? opened(view, newText(reasoningId, "dim")).view : view, reasoningId, text);
+      if (view.open.some(({ id }) => id === reasoningId)) return written(view, reasoningId, text);
+      const begun = opened(view, newText(reasoningId, "dim"));
+      const step = written(begun.view, reasoningId, text);
+      return { view: step.view, finished: [...begun.finished, ...step.finished] };
     }
     case "reasoningCompleted":
       return ended(view, payload.value.reasoningId, []);
@@ -166,7 +168,18 @@ export const addNote = (view: View, text: string): Step => finish(view, noteGrou
 
 const nothing = (view: View): Step => ({ view, finished: [] });
 
-const opened = (view: View, item: OpenItem): Step => nothing({ ...view, open: [...view.open, item] });
+/** What begins comes after what was said before it: its end must not overtake a line that only waits for its own. */
+function opened(before: View, item: OpenItem): Step {
+  const finished: Line[] = [];
+  let view = before;
+  for (const each of before.open) {
+    if (each.type !== "text" || each.paragraph.pending === "") continue;
+    const step = written(view, each.id, "\n");
+    view = step.view;
+    finished.push(...step.finished);
+  }
+  return { view: { ...view, open: [...view.open, item] }, finished };
+}
 
 const newText = (id: string, paint?: keyof Style): OpenText => ({ type: "text", id, paint, paragraph: newParagraph });
 
@@ -253,7 +266,10 @@ function completed(view: View, run: RunCompleted, endMs: number | undefined): St
   const said = outcome === RunOutcome.SUCCEEDED ? "" : errorMessage || finishReason;
   const facts = joined(
     tookMs === undefined ? "" : elapsedText(tookMs),
-    usage === undefined ? "" : `${usage.inputTokens} tokens in, ${usage.outputTokens} out`,
+    // Zero is what a provider that does not count says.
+    usage === undefined || usage.inputTokens + usage.outputTokens === 0n
+      ? ""
+      : `${usage.inputTokens} tokens in, ${usage.outputTokens} out`,
   );
   const line: Line = [
     { text: `${icon} ${word(RunOutcome, outcome)}`, paint },

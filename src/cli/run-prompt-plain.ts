@@ -22,6 +22,8 @@ export function openPlainView(io: Io): RunView {
 /** Contract: called with every event of a run in order. */
 export function plainLines(lifecycleLine: EventLines): (event: StreamThreadEventsResponse) => string[] {
   const texts = new Map<string, Paragraph>();
+  /** A line that waits for its end comes before whatever happens next. */
+  const saidSoFar = (): string[] => [...texts].flatMap(([id, { pending }]) => (pending === "" ? [] : add(id, "\n")));
   const add = (id: string, text: string): string[] => {
     const { paragraph, lines } = addText(texts.get(id) ?? newParagraph, text);
     texts.set(id, paragraph);
@@ -57,7 +59,7 @@ export function plainLines(lifecycleLine: EventLines): (event: StreamThreadEvent
       case "reasoningCompleted":
         return [];
       default:
-        return [lifecycleLine(event)];
+        return [...saidSoFar(), lifecycleLine(event)];
     }
   };
 }

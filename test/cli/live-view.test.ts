@@ -60,6 +60,12 @@ describe("text", () => {
     });
   });
 
+  test("a call comes after what was said before it, also when its line has not ended", () => {
+    const events = [message("m"), says("m", "Let me look"), named("c", "Look"), over("c", "Looked")];
+    expect(show(events).finished).toEqual(["Let me look", "", "✓ Look: Looked  8 ms"]);
+    expect(show([...events, said("m")]).finished).toHaveLength(3);
+  });
+
   test("empty lines count only between others", () => {
     expect(show([message("m"), says("m", "\n\none\n\n\ntwo\n\n"), said("m")]).finished).toEqual(["one", "", "", "two"]);
   });
@@ -254,6 +260,7 @@ describe("the run", () => {
     ],
     [RunOutcome.INCOMPLETE, { finishReason: "step_limit" }, "✗ incomplete: step_limit  2.1 s, 512 tokens in, 80 out"],
     [RunOutcome.CANCELLED, { finishReason: "" }, "⊘ cancelled  2.1 s, 512 tokens in, 80 out"],
+    [RunOutcome.SUCCEEDED, { usage: { inputTokens: 0n, outputTokens: 0n } }, "✓ succeeded  2.1 s"],
     [RunOutcome.INTERRUPTED, { finishReason: "", usage: undefined }, "✗ interrupted  2.1 s"],
   ])("an outcome of %d", (outcome, rest, line) => {
     expect(show([started(), runEnd(outcome, rest)]).finished.at(-1)).toBe(line);

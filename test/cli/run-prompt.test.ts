@@ -34,8 +34,8 @@ const script = [
   message("m"),
   says("m", "Let me look.\nIt takes "),
   says("m", "a moment."),
-  said("m"),
   named("c", "List a folder"),
+  said("m"),
   ready("c", "Listing ."),
   running("c", "Listing ."),
   prints("c", "README.md\n"),
@@ -137,6 +137,8 @@ describe("on a terminal", () => {
     expect((await heddleRun(["What is here?", "--server", url.url], io)).code).toBe(0);
     expect(terminal.text).toEqual([
       `▶ demo:demo, thread ${threadId}`,
+      "",
+      "hm",
       "",
       "Let me look.",
       "It takes a moment.",
