@@ -25,8 +25,13 @@ export function anthropicModel(options: ProviderOptions): Model {
         reply: new AnthropicReply(),
         signal,
         sdk: Anthropic,
+        // Not `messages.create`, which writes to the console for models that are about to retire, with every request.
         send: (line, callSignal) =>
-          clientOn(line, asked.baseUrl).messages.create(messagesOf(options.name, request), { signal: callSignal }),
+          clientOn(line, asked.baseUrl).post<AsyncIterable<unknown>>("/v1/messages", {
+            body: messagesOf(options.name, request),
+            stream: true,
+            signal: callSignal,
+          }),
       }),
   };
 }

@@ -2,8 +2,8 @@
 // how its reply is read.
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import type { ModelEvent } from "../../src/model/model.js";
-import { silence } from "../support/model-wire.js";
-import { eventsOf, type ProviderUnderTest, question, textIn, useWire } from "../support/provider-model.js";
+import { hangUp, silence } from "../support/model-wire.js";
+import { eventsOf, failureOf, type ProviderUnderTest, question, textIn, useWire } from "../support/provider-model.js";
 import { keySuite } from "./model-provider-keys.js";
 import { refusalSuite } from "./model-provider-refusals.js";
 
@@ -64,6 +64,12 @@ export function providerSuite(under: ProviderUnderTest): void {
       expect(error.message).toContain("broke off");
     });
 
+    test("a connection that is lost before any answer makes the provider unavailable; it is not tried again inside", async () => {
+      wire().play(hangUp);
+      expect((await failureOf(model())).kind).toBe("unavailable");
+      expect(wire().requests).toHaveLength(1);
+    });
+
     test("a connection that is lost before the first event makes the provider unavailable", async () => {
       expect((await failsWith({ body: "", ending: "break" })).kind).toBe("unavailable");
     });
@@ -74,8 +80,11 @@ export function providerSuite(under: ProviderUnderTest): void {
     });
 
     test("an event that is not JSON is an invalid reply, and is not logged", async () => {
-      const log = vi.spyOn(console, "error").mockImplementation(() => {});
-      onTestFinished(() => log.mockRestore());
+      const log = vi.fn();
+      vi.stubGlobal("console", { error: log, warn: log, info: log, log, debug: log });
+      onTestFinished(() => {
+        vi.unstubAllGlobals();
+      });
       const error = await failsWith({ body: `event: message_start\ndata: {oops\n\n${reply.body}` });
       expect(error.kind).toBe("invalid_reply");
       expect(error.message).toContain("not JSON");

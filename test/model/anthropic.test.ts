@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { anthropicModel } from "../../src/model/anthropic.js";
 import { defaultMaxTokens } from "../../src/model/anthropic-request.js";
 import { providerSuite } from "../conformance/model-provider.js";
@@ -9,7 +9,7 @@ import {
   type ModelWire,
   type WireEvent,
 } from "../support/model-wire.js";
-import { useWire } from "../support/provider-model.js";
+import { eventsOf, useWire } from "../support/provider-model.js";
 
 const under = { create: anthropicModel, urlOf: (wire: ModelWire) => wire.anthropicUrl };
 const textDelta = (text: string) => ({ type: "text_delta", text });
@@ -37,6 +37,7 @@ describe("anthropic", () =>
   }));
 
 const wired = useWire(under);
+const retiring = { name: "claude-sonnet-4-5" };
 
 describe("reading a message", () => {
   test("M2: calls are counted from 0, with id and name at once and an end each", async () => {
@@ -283,6 +284,15 @@ describe("asking for a message", () => {
     [{ type: "named", name: "look" } as const, false, { type: "tool", name: "look", disable_parallel_tool_use: true }],
   ])("tool choice %j, parallel %s", async (toolChoice, parallelToolCalls, expected) => {
     expect((await wired.asked(said, { tools, toolChoice, parallelToolCalls })).tool_choice).toEqual(expected);
+  });
+
+  test("nothing is written to the console for a model that is about to retire", async () => {
+    const warn = vi.spyOn(console, "warn").mockImplementation(() => {});
+    onTestFinished(() => warn.mockRestore());
+    wired.wire().play({ body: said });
+    await eventsOf(anthropicModel({ ...retiring, apiKey: undefined, baseUrl: wired.wire().anthropicUrl }));
+    expect(wired.wire().requests[0]?.body.model).toBe(retiring.name);
+    expect(warn).not.toHaveBeenCalled();
   });
 
   test("without tools nothing is said of them", async () => {

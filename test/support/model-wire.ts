@@ -21,6 +21,9 @@ export interface WireReply {
 /** Takes the request and never answers. */
 export const silence = "silence";
 
+/** Takes the request and cuts the connection. */
+export const hangUp = "hangUp";
+
 export interface WireRequest {
   readonly method: string;
   readonly path: string;
@@ -36,7 +39,7 @@ export interface ModelWire extends AsyncDisposable {
   readonly openaiUrl: string;
   readonly anthropicUrl: string;
   readonly requests: readonly WireRequest[];
-  play(...replies: readonly (WireReply | typeof silence)[]): void;
+  play(...replies: readonly (WireReply | typeof silence | typeof hangUp)[]): void;
   /** The first request that no earlier `request` gave, as soon as it is there. */
   request(): Promise<WireRequest>;
 }
@@ -44,7 +47,7 @@ export interface ModelWire extends AsyncDisposable {
 const paths = ["/v1/chat/completions", "/v1/messages"];
 
 export async function openModelWire(): Promise<ModelWire> {
-  const replies: (WireReply | typeof silence)[] = [];
+  const replies: (WireReply | typeof silence | typeof hangUp)[] = [];
   const requests: WireRequest[] = [];
   const arrivals = new EventEmitter();
   let given = 0;
@@ -54,6 +57,7 @@ export async function openModelWire(): Promise<ModelWire> {
     const known = incoming.method === "POST" && paths.includes(incoming.url ?? "");
     const reply = known ? replies.shift() : undefined;
     if (reply === undefined) response.writeHead(404).end(`the wire has no reply to ${incoming.method} ${incoming.url}`);
+    else if (reply === hangUp) response.destroy();
     else if (reply !== silence) await send(response, reply);
   };
   const server = createServer((incoming, response) => {
