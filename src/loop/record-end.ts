@@ -51,7 +51,8 @@ const mostParts = limits.contentsPerCall - 3;
 function bodiesOf(call: CallInput, { resultJson, content = [] }: CallEnd): Body[] {
   const taken = new Set(["input", "result", "model"]);
   const parts = content.slice(0, mostParts).map(({ id, mediaType, data }, index) => {
-    const name = contentId.test(id) && !taken.has(id) ? id : `part-${index}`;
+    let name = contentId.test(id) ? id : `part-${index}`;
+    for (let more = index; taken.has(name); more++) name = `part-${more}`;
     taken.add(name);
     return body(call, name, ContentRole.PART, mediaType, data);
   });

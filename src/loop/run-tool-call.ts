@@ -1,10 +1,9 @@
 // One call from a complete input to its end. Started is stored before the first side effect, and every path ends in one
 // Complete (T1, T4).
 import { ToolCallOutcome } from "../thread/schema.js";
-import { checkOutput } from "../tool/check-output.js";
-import { knownExitCode } from "../tool/exit-code.js";
-import { type ToolDefinition, ToolFailure, type ToolOutcome } from "../tool/tool.js";
+import type { ToolDefinition } from "../tool/tool.js";
 import { CallReport } from "./call-report.js";
+import { endOfReturned, endOfThrown } from "./end-of-tool.js";
 import { type CallEnd, recordEnd } from "./record-end.js";
 import type { Run, Scope } from "./run.js";
 import { endingOf } from "./stop.js";
@@ -72,7 +71,7 @@ async function execute(run: Run, call: CallInput, scope: Scope): Promise<CallEnd
 }
 
 type Settled =
-  | { readonly kind: "returned"; readonly outcome: ToolOutcome<unknown>; readonly wasStopped: boolean }
+  | { readonly kind: "returned"; readonly outcome: unknown; readonly wasStopped: boolean }
   | { readonly kind: "threw"; readonly error: unknown; readonly wasStopped: boolean }
   /** It did not hear its signal: nobody waits for it any longer. */
   | { readonly kind: "left_behind" };
@@ -105,66 +104,7 @@ function settle(
 function endOf(tool: ToolDefinition, settled: Settled, scope: Scope): CallEnd {
   if (settled.kind === "left_behind") return endingOf(scope.stopped!);
   if (settled.wasStopped && settled.kind === "threw") return endingOf(scope.stopped!);
-  if (settled.kind === "threw") return failed(settled.error);
+  if (settled.kind === "threw") return endOfThrown(settled.error);
   const returned = endOfReturned(tool, settled.outcome);
   return settled.wasStopped ? { ...returned, ...endingOf(scope.stopped!), stopIteration: false } : returned;
-}
-
-function failed(error: unknown): CallEnd {
-  const message = (error instanceof Error ? error.message : String(error)) || "The tool failed without a word";
-  const code = error instanceof ToolFailure ? error.code : "";
-  return {
-    outcome: ToolCallOutcome.FAILED,
-    summary: error instanceof ToolFailure ? message : `Failed: ${message}`,
-    error: { kind: "tool_error", code, message },
-    modelText: `The tool failed: ${message}`,
-  };
-}
-
-function endOfReturned(tool: ToolDefinition, outcome: ToolOutcome<unknown>): CallEnd {
-  const checked = checkOutput(tool, outcome?.result);
-  if (!checked.ok) return malformed(checked.message);
-  const json = asJson(checked.result);
-  if (json === undefined) return malformed("it cannot be written as JSON");
-  const { summary, isError = false, stopIteration = false, content = [], locations = [] } = outcome;
-  const exitCode = knownExitCode(outcome.exitCode);
-  return {
-    outcome: isError ? ToolCallOutcome.FAILED : ToolCallOutcome.SUCCEEDED,
-    summary,
-    ...(isError && { error: { kind: "tool_error", message: summary } }),
-    resultJson: json,
-    modelText: modelTextOf(tool, checked.result) ?? json,
-    stopIteration,
-    content,
-    locations,
-    ...(exitCode !== undefined && { exitCode }),
-  };
-}
-
-function malformed(words: string): CallEnd {
-  const message = `The tool gave a result that does not fit its own description: ${words}`;
-  return {
-    outcome: ToolCallOutcome.FAILED,
-    summary: "Failed: the tool's result is malformed",
-    error: { kind: "invalid_output", message },
-    modelText: message,
-  };
-}
-
-/** Undefined for what JSON cannot hold: a cycle, a bigint. */
-function asJson(result: unknown): string | undefined {
-  try {
-    return JSON.stringify(result) ?? "null";
-  } catch {
-    return undefined;
-  }
-}
-
-/** Undefined where the tool has no words for the model, or stumbles over them. */
-function modelTextOf(tool: ToolDefinition, result: unknown): string | undefined {
-  try {
-    return tool.toModel?.(result);
-  } catch {
-    return undefined;
-  }
 }

@@ -3,11 +3,13 @@ import type { ModelEvent } from "../model/model.js";
 import type { Along, LifecycleInit } from "../recorder/run-recorder.js";
 import type { ToolCallId } from "../thread/ids.js";
 import { ContentRole, TextPurpose, ToolKind } from "../thread/schema.js";
+import { cleanSummary } from "../thread/summary.js";
 import { type CheckedInput, checkInput } from "../tool/check-input.js";
 import type { Kind, ToolDefinition } from "../tool/tool.js";
 import { JsonTextReader } from "./json-text-reader.js";
 import type { Run } from "./run.js";
 import type { Ending } from "./stop.js";
+import { toolWords } from "./tool-words.js";
 
 /** A call that the model has finished. */
 export interface CallInput {
@@ -95,9 +97,16 @@ export class StreamedCall {
 
   /** Some providers send the name in pieces, some repeat it. Once it is settled it does not change. */
   #takeName(piece: string): void {
-    if (this.#stage !== "naming") return;
+    if (this.#stage !== "naming" || this.#isRepeated(piece)) return;
     this.#name += piece;
     if (this.#isWhole()) this.#create();
+  }
+
+  /** The same once more goes on with the name only where a tool's name does. */
+  #isRepeated(piece: string): boolean {
+    if (piece !== this.#name) return false;
+    for (const name of this.#parts.run.tools.names()) if (name.startsWith(piece + piece)) return false;
+    return true;
   }
 
   /** A name of a tool is whole, unless it is also the beginning of another one's. */
@@ -119,7 +128,7 @@ export class StreamedCall {
   #create(): void {
     const { run, id, index, attempt, record } = this.#parts;
     this.#stage = "streaming";
-    this.#name ||= unnamed;
+    this.#name = cleanSummary(this.#name) || unnamed;
     this.#tool = run.tools.get(this.#name);
     const fields = this.#tool?.textFields ?? [];
     if (fields.length > 0) this.#reader = new JsonTextReader(fields.map(({ field }) => field));
@@ -157,13 +166,7 @@ export class StreamedCall {
 }
 
 /** A tool that cannot describe its input is described by its title. */
-export function describe(tool: ToolDefinition, input: unknown): string {
-  try {
-    return tool.describe(input);
-  } catch {
-    return "";
-  }
-}
+export const describe = (tool: ToolDefinition, input: unknown): string => toolWords(() => tool.describe(input)) ?? "";
 
 export const wireKinds: Readonly<Record<Kind, ToolKind>> = {
   read: ToolKind.READ,

@@ -86,7 +86,8 @@ export function addContent(
 
 /** The shape of a body's name. */
 export const contentId = /^[a-z0-9][a-z0-9._-]{0,63}$/;
-const mediaType = /^[\x20-\x7e]{0,200}$/;
+/** The shape of a media type. */
+export const mediaType = /^[\x20-\x7e]{0,200}$/;
 
 function chunkFault(
   chunk: ContentChunk,
