@@ -55,6 +55,8 @@ type Turn = UserTurn | AssistantTurn;
 interface FoldedCall {
   readonly id: ToolCallId;
   readonly name: string;
+  /** Its place in the reply. Names may come in another order. */
+  readonly index: number;
   /** The raw input as far as its deltas say. */
   input: string;
   isInputWhole: boolean;
@@ -63,6 +65,8 @@ interface FoldedCall {
   summary: string;
   message: string;
 }
+
+type Created = Extract<ThreadEvent["payload"], { case: "toolCallCreated" }>["value"];
 
 interface OpenMessage {
   readonly role: Role;
@@ -100,7 +104,7 @@ export class ConversationFold {
         break;
       }
       case "toolCallCreated":
-        this.#create(payload.value.toolCallId as ToolCallId, payload.value.toolName);
+        this.#create(payload.value);
         break;
       case "toolCallInputDelta": {
         const call = this.#calls.get(payload.value.toolCallId);
@@ -145,11 +149,13 @@ export class ConversationFold {
     if (role === Role.ASSISTANT) this.#spoken.push(message);
   }
 
-  #create(id: ToolCallId, name: string): void {
+  #create({ toolCallId, toolName, index }: Created): void {
     this.#nextReply();
+    const id = toolCallId as ToolCallId;
     const call: FoldedCall = {
       id,
-      name,
+      name: toolName,
+      index,
       input: "",
       isInputWhole: false,
       isStarted: false,
@@ -170,7 +176,7 @@ export class ConversationFold {
   }
 
   #endReply(): void {
-    const calls = this.#called.filter(isKept);
+    const calls = this.#called.filter(isKept).sort((a, b) => a.index - b.index);
     const text = this.#spoken.map((message) => message.text).join("\n\n");
     const isWhole = this.#spoken.every((message) => message.isWhole);
     if (calls.length > 0 || text !== "") this.#turns.push({ role: "assistant", text, isWhole, calls });

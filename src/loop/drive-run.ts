@@ -2,6 +2,7 @@
 import type { EventLog } from "../log/event-log.js";
 import { ModelError } from "../model/model.js";
 import { type RunDocument, RunOutcome } from "../thread/schema.js";
+import { cleanSummary } from "../thread/summary.js";
 import { durationMs, timestampMs } from "../thread/time.js";
 import { readConversation } from "./conversation.js";
 import type { Run } from "./run.js";
@@ -23,8 +24,12 @@ interface DriveOptions {
 export async function driveRun(run: Run, { log, document, leaveOpen }: DriveOptions): Promise<void> {
   const end = await work(run, log, document);
   if (run.stopped?.kind === "server_stopping" && leaveOpen && end.outcome === RunOutcome.INTERRUPTED) return;
-  await run.recorder.record({ case: "runCompleted", value: { ...end, usage: run.usage } });
+  const finishReason = cleanSummary(end.finishReason, finishReasonUnits);
+  await run.recorder.record({ case: "runCompleted", value: { ...end, finishReason, usage: run.usage } });
 }
+
+/** What RunCompleted takes. A provider's own word may be longer. */
+const finishReasonUnits = 64;
 
 async function work(run: Run, log: EventLog, document: RunDocument): Promise<RunEnd> {
   const timer = startTimer(run, document);

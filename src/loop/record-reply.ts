@@ -4,7 +4,9 @@
 import { ModelError, type ModelEvent, type ModelUsage } from "../model/model.js";
 import type { Along, LifecycleInit } from "../recorder/run-recorder.js";
 import { newId, type ToolCallId } from "../thread/ids.js";
+import { limits } from "../thread/limits.js";
 import { Role, ToolCallOutcome } from "../thread/schema.js";
+import { splitToUtf8Bytes } from "../thread/text.js";
 import type { Run } from "./run.js";
 import type { Ending } from "./stop.js";
 import { type CallInput, StreamedCall } from "./streamed-call.js";
@@ -24,6 +26,7 @@ const noUsage: ModelUsage = { inputTokens: 0, cachedInputTokens: 0, outputTokens
 export class ReplyRecorder {
   readonly #run: Run;
   readonly #attempt: number;
+  /** By the provider's index, in the order in which they began. */
   readonly #calls = new Map<number, StreamedCall>();
   readonly #stored: Promise<unknown>[] = [];
   #messageId: string | undefined;
@@ -79,12 +82,13 @@ export class ReplyRecorder {
   async finish(): Promise<Reply> {
     const end = this.#end;
     if (!end) throw new ModelError("broken", "The model's reply ended in the middle");
-    const calls = this.#callsInOrder();
+    const calls = [...this.#calls.values()];
     const change = this.#run.countStep(this.#usage);
     for (const call of calls) call.complete();
     this.#closeReasoning();
     if (this.#messageId !== undefined) {
-      const value = { messageId: this.#messageId, refusal: this.#refusal };
+      const [refusal = ""] = splitToUtf8Bytes(this.#refusal, limits.refusalBytes);
+      const value = { messageId: this.#messageId, refusal };
       this.#record({ case: "messageCompleted", value });
     }
     this.#stored.push(this.#run.recorder.note(change));
@@ -94,7 +98,7 @@ export class ReplyRecorder {
 
   /** The attempt is not used: its calls end without having run, and what was said is marked as cut off. */
   async drop(ending: Ending): Promise<void> {
-    for (const call of this.#callsInOrder()) call.drop(ending);
+    for (const call of this.#calls.values()) call.drop(ending);
     this.#closeReasoning();
     if (this.#messageId !== undefined) {
       const value = { messageId: this.#messageId, incomplete: true };
@@ -132,6 +136,7 @@ export class ReplyRecorder {
 
   #takeCall(piece: Extract<ModelEvent, { type: "tool_call" }>): void {
     this.#closeReasoning();
+    this.#counted(piece.name ?? "");
     this.#counted(piece.input ?? "");
     let call = this.#calls.get(piece.index);
     if (!call) {
@@ -149,10 +154,6 @@ export class ReplyRecorder {
       this.#calls.set(piece.index, call);
     }
     call.take(piece);
-  }
-
-  #callsInOrder(): StreamedCall[] {
-    return [...this.#calls.entries()].sort(([a], [b]) => a - b).map(([, call]) => call);
   }
 
   #counted(text: string): string {

@@ -157,5 +157,6 @@ export class Run {
   }
 }
 
-/** A provider may say anything. */
-const tokens = (count: number): bigint => (Number.isFinite(count) && count > 0 ? BigInt(Math.round(count)) : 0n);
+/** A provider may say anything; what is stored has 64 bits. */
+const tokens = (count: number): bigint =>
+  count > 0 ? BigInt(Math.round(Math.min(count, Number.MAX_SAFE_INTEGER))) : 0n;
