@@ -263,7 +263,9 @@ function completed(view: View, run: RunCompleted, endMs: number | undefined): St
   const { outcome, usage, finishReason, errorMessage } = run;
   const [icon, paint] = endIcons[outcome] ?? ["✗", "red"];
   const tookMs = view.startMs === undefined || endMs === undefined ? undefined : Math.max(0, endMs - view.startMs);
-  const said = outcome === RunOutcome.SUCCEEDED ? "" : errorMessage || finishReason;
+  const outcomeText = word(RunOutcome, outcome);
+  const reason = errorMessage || finishReason;
+  const said = outcome === RunOutcome.SUCCEEDED || reason === outcomeText ? "" : reason;
   const facts = joined(
     tookMs === undefined ? "" : elapsedText(tookMs),
     // Zero is what a provider that does not count says.
@@ -272,7 +274,7 @@ function completed(view: View, run: RunCompleted, endMs: number | undefined): St
       : `${usage.inputTokens} tokens in, ${usage.outputTokens} out`,
   );
   const line: Line = [
-    { text: `${icon} ${word(RunOutcome, outcome)}`, paint },
+    { text: `${icon} ${outcomeText}`, paint },
     { text: said === "" ? "" : `: ${safeLine(said)}` },
     { text: facts === "" ? "" : `  ${safeLine(facts)}`, paint: "dim" },
   ];

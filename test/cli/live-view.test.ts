@@ -259,7 +259,7 @@ describe("the run", () => {
       "✗ failed: the key is wrong  2.1 s, 512 tokens in, 80 out",
     ],
     [RunOutcome.INCOMPLETE, { finishReason: "step_limit" }, "✗ incomplete: step_limit  2.1 s, 512 tokens in, 80 out"],
-    [RunOutcome.CANCELLED, { finishReason: "" }, "⊘ cancelled  2.1 s, 512 tokens in, 80 out"],
+    [RunOutcome.CANCELLED, { finishReason: "cancelled" }, "⊘ cancelled  2.1 s, 512 tokens in, 80 out"],
     [RunOutcome.SUCCEEDED, { usage: { inputTokens: 0n, outputTokens: 0n } }, "✓ succeeded  2.1 s"],
     [RunOutcome.INTERRUPTED, { finishReason: "", usage: undefined }, "✗ interrupted  2.1 s"],
   ])("an outcome of %d", (outcome, rest, line) => {
