@@ -16,7 +16,9 @@ export function interruptRun(draft: ThreadDraft, why: Interruption): void {
   const run = draft.state.run;
   if (!run) return;
   interruptOpen(draft, why, () => false);
-  const value = { outcome: RunOutcome.INTERRUPTED, errorMessage: summaryOf(why) };
+  // Known of Heddle's own runs only.
+  const usage = draft.document.run?.usage;
+  const value = { outcome: RunOutcome.INTERRUPTED, errorMessage: summaryOf(why), ...(usage && { usage }) };
   draft.record(newEvent({ runId: run.runId, payload: { case: "runCompleted", value } }));
 }
 

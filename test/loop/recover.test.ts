@@ -77,11 +77,15 @@ describe("a run whose process died", () => {
     ]);
   });
 
-  test("T1: ends, where that is configured", async () => {
-    const { after, threadId } = await dieWhileRunning({ model: replies(), afterRestart: "end" });
+  test("T1: ends, where that is configured, with what it had used", async () => {
+    const usage = { inputTokens: 7, cachedInputTokens: 0, outputTokens: 3, reasoningTokens: 0 };
+    const first = { model: replies([{ type: "usage", usage }, ...called({ name: "wait" })]) };
+    const { after, threadId } = await dieWhileRunning({ model: replies(), afterRestart: "end" }, first);
     const events = await storedEvents(after, threadId);
     expect(valuesOf(events, "toolCallComplete")).toMatchObject([{ outcome: ToolCallOutcome.INTERRUPTED }]);
-    expect(valuesOf(events, "runCompleted")).toMatchObject([{ outcome: RunOutcome.INTERRUPTED }]);
+    expect(valuesOf(events, "runCompleted")).toMatchObject([
+      { outcome: RunOutcome.INTERRUPTED, usage: { inputTokens: 7n, outputTokens: 3n } },
+    ]);
     expect(await after.threads.get(threadId)).toMatchObject({ state: WireThreadState.IDLE });
   });
 
