@@ -45,10 +45,10 @@ export async function runCli(args: readonly string[], io: Io): Promise<number> {
 
 const help = `
 Examples:
-  $ heddle serve                     start a server on http://127.0.0.1:8787, with its data in .heddle
   $ heddle run "What is in this folder?"   ask an agent, and watch what it does
-  $ heddle threads                   what threads there are
-  $ heddle follow <thread>           watch one as it happens
+  $ heddle serve                           start a server on http://127.0.0.1:8787, with its data in .heddle
+  $ heddle threads                         what threads there are
+  $ heddle follow <thread>                 watch one as it happens
 ${exitCodeHelp}`;
 
 function createProgram(context: Context): Command {
