@@ -3,10 +3,8 @@
 import type { AgentConfig } from "./config.js";
 import type { EventLog, ThreadKey } from "./log/event-log.js";
 import { Runs } from "./loop/runs.js";
-import { anthropicModel } from "./model/anthropic.js";
 import { demoModel } from "./model/demo.js";
 import type { Model } from "./model/model.js";
-import { openaiModel } from "./model/openai.js";
 import { scriptedModel } from "./model/scripted.js";
 import { readScript } from "./model/scripted-file.js";
 import type { Recorder } from "./recorder/recorder.js";
@@ -26,7 +24,8 @@ export interface AgentParts {
 
 /** Rejects with `invalid_config` for a model that cannot be used, or a tool that cannot be loaded. */
 export async function loadAgent(agent: AgentConfig): Promise<AgentParts> {
-  const models = new Map([agent.model, ...agent.models].map((name) => [name, createModel(name, agent)]));
+  const models = new Map<string, Model>();
+  for (const name of [agent.model, ...agent.models]) models.set(name, await createModel(name, agent));
   const tools = new ToolRegistry([...builtinTools(agent), ...(await loadToolModules(agent.tools))]);
   return { models, tools };
 }
@@ -55,7 +54,8 @@ export function createRuns(
   });
 }
 
-function createModel(choice: string, { providers }: AgentConfig): Model {
+/** A provider's SDK is loaded only where it is used: it takes as long as the rest of a start. */
+async function createModel(choice: string, { providers }: AgentConfig): Promise<Model> {
   const colon = choice.indexOf(":");
   const provider = colon < 0 ? choice : choice.slice(0, colon);
   const name = colon < 0 ? "" : choice.slice(colon + 1);
@@ -64,15 +64,19 @@ function createModel(choice: string, { providers }: AgentConfig): Model {
       return demoModel();
     case "scripted":
       return scriptedModel(readScript(named(choice, name, "the path of a script")));
-    case "openai":
+    case "openai": {
+      const { openaiModel } = await import("./model/openai.js");
       return openaiModel({ name: named(choice, name, "a model"), ...access(choice, providers.openai, "OPENAI") });
-    case "anthropic":
+    }
+    case "anthropic": {
+      const { anthropicModel } = await import("./model/anthropic.js");
       return anthropicModel({
         name: named(choice, name, "a model"),
         ...access(choice, providers.anthropic, "ANTHROPIC"),
       });
+    }
     default:
-      throw wrong(`${choice} is no model: use openai:NAME, anthropic:NAME, scripted:FILE or demo`);
+      throw wrong(`${choice} is no model: use openai:NAME, anthropic:NAME, scripted:FILE or demo:demo`);
   }
 }
 

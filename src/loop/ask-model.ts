@@ -17,7 +17,7 @@ export async function askModel(run: Run, request: ModelRequest): Promise<Reply> 
     const recording = new ReplyRecorder(run, attempt);
     try {
       await stream(run, request, { recording, scope });
-      return await recording.finish();
+      return recording.finish();
     } catch (error) {
       const stop = scope.stopped;
       if (stop) {

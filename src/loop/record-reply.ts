@@ -17,8 +17,9 @@ const replyBounds = { calls: 256, textUnits: 16 * 1024 * 1024 } as const;
 export interface Reply {
   readonly text: string;
   readonly calls: readonly CallInput[];
-  readonly usage: ModelUsage;
   readonly end: Extract<ModelEvent, { type: "end" }>;
+  /** Resolves when all of it is stored; rejects when it could not be. */
+  readonly stored: Promise<void>;
 }
 
 const noUsage: ModelUsage = { inputTokens: 0, cachedInputTokens: 0, outputTokens: 0, reasoningTokens: 0 };
@@ -78,8 +79,8 @@ export class ReplyRecorder {
     }
   }
 
-  /** The reply is whole. Resolves when all of it is stored. */
-  async finish(): Promise<Reply> {
+  /** The reply is whole. Nobody waits for the disk here: what a call records next is stored behind all of it, often with it. */
+  finish(): Reply {
     const end = this.#end;
     if (!end) throw new ModelError("broken", "The model's reply ended in the middle");
     const calls = [...this.#calls.values()];
@@ -92,8 +93,9 @@ export class ReplyRecorder {
       this.#record({ case: "messageCompleted", value });
     }
     this.#stored.push(this.#run.recorder.note(change));
-    await this.#settled();
-    return { text: this.#text, calls: calls.map((call) => call.input), usage: this.#usage, end };
+    const stored = this.#settled();
+    stored.catch(() => {}); // Heard by whoever waits for it.
+    return { text: this.#text, calls: calls.map((call) => call.input), end, stored };
   }
 
   /** The attempt is not used: its calls end without having run, and what was said is marked as cut off. */

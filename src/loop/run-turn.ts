@@ -20,8 +20,9 @@ export async function runTurn(run: Run): Promise<TurnEnd> {
     const limit = limitReached(run);
     if (limit) return { outcome: RunOutcome.INCOMPLETE, finishReason: limit };
     const reply = await askModel(run, buildRequest(run));
-    if (reply.calls.length === 0) return answered(reply);
     const results = await runCalls(run, reply);
+    await reply.stored;
+    if (results.length === 0) return answered(reply);
     run.messages.push(...exchange(reply, results));
     if (run.stopped) throw new Stopped(run.stopped);
     if (results.some(({ stopIteration }) => stopIteration)) return stoppedByTool;

@@ -575,7 +575,7 @@ export type RunCompleted = Message<"heddle.v1.RunCompleted"> & {
 
   /**
    * Why it stopped: the provider's own word, such as `stop` or `length`; or, where Heddle ended it, `step_limit`, `token_limit`,
-   * `time_limit` or `tool_stop`. At most 64 UTF-16 units.
+   * `time_limit`, `tool_stop`, `cancelled`, `server_stopping`, or the kind of the model's failure, such as `rate_limited`. At most 64 UTF-16 units.
    *
    * @generated from field: string finish_reason = 3;
    */
