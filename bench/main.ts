@@ -4,6 +4,7 @@ import { resolve } from "node:path";
 import { parseArgs } from "node:util";
 import type { Bench, Scenario } from "./scenario.js";
 import { append } from "./scenarios/append.js";
+import { engine } from "./scenarios/engine.js";
 import { fanOut } from "./scenarios/fan-out.js";
 import { idle } from "./scenarios/idle.js";
 import { latency } from "./scenarios/latency.js";
@@ -14,7 +15,7 @@ import type { Row } from "./support/rows.js";
 import { table } from "./support/table.js";
 import { Workspace } from "./support/workspace.js";
 
-const scenarios: readonly Scenario[] = [fanOut, append, latency, replay, idle, stalled];
+const scenarios: readonly Scenario[] = [fanOut, append, latency, replay, idle, stalled, engine];
 
 const help = `npm run bench -- [scenario …] [options]
 

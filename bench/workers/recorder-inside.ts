@@ -1,16 +1,13 @@
 // A server whose recorder is called from inside its process: an append without a producer's request in front of it.
 // Arguments: the data directory.
-import { defaultConfig } from "../../src/config.js";
 import { answerAsks } from "../support/ask.js";
-import { load, openBuiltCore, wire } from "../support/built.js";
+import { openBuiltCore, wire } from "../support/built.js";
+import { startInside } from "../support/inside-server.js";
 import { beat, type Pace } from "../support/pace.js";
 import { openOutputProducer, watchAppends } from "../support/recorded-append.js";
 import { sharedNowMs } from "../support/statistics.js";
 
 const [dir] = process.argv.slice(2) as [string];
-const { createLane } = await load<typeof import("../../src/projection/connect/lane.js")>("projection/connect/lane.js");
-const { refuse } = await load<typeof import("../../src/projection/connect/refuse.js")>("projection/connect/refuse.js");
-const { startServer } = await load<typeof import("../../src/server/start-server.js")>("server/start-server.js");
 const { log } = await openBuiltCore(dir);
 let appendedMs = 0;
 const core = await wire(
@@ -18,19 +15,7 @@ const core = await wire(
     appendedMs = sharedNowMs();
   }),
 );
-const silent = { debug() {}, info() {}, warn() {}, error() {} };
-const { limits, timing } = defaultConfig;
-const server = await startServer({
-  limits,
-  timing,
-  tokens: [],
-  allowedOrigins: [],
-  listen: { host: "127.0.0.1", port: 0 },
-  logger: silent,
-  doors: [createLane(core.threads, { ...limits, onUnexpected: () => {} })],
-  fallback: (_request, response) => response.end(),
-  reject: refuse,
-});
+const server = await startInside(core);
 const producer = await openOutputProducer(core);
 /** Of a thread that nobody follows. */
 const lonely = await openOutputProducer(core);

@@ -1,0 +1,68 @@
+// A server whose engine is asked from inside its process. Arguments: the data directory.
+import { EventEmitter, once } from "node:events";
+import type { Model, ModelEvent } from "../../src/model/model.js";
+import { newId } from "../../src/thread/ids.js";
+import { answerAsks } from "../support/ask.js";
+import { openBuiltCore, wire } from "../support/built.js";
+import { busyModel, nothingTool } from "../support/engine.js";
+import { startInside } from "../support/inside-server.js";
+import { beat } from "../support/pace.js";
+import { watchAppends } from "../support/recorded-append.js";
+import { sharedNowMs } from "../support/statistics.js";
+
+const [dir] = process.argv.slice(2) as [string];
+const { log } = await openBuiltCore(dir);
+/** `idle` when a run's last append is made. */
+const bus = new EventEmitter();
+const watched = watchAppends(log, (batch) => {
+  if (batch.busy === false) bus.emit("idle");
+});
+let tokens: { count: number; intervalMs: number; sentMs: Float64Array } | undefined;
+const busy = busyModel();
+/** Streams tokens where they are asked for, and is busy otherwise. */
+const model: Model = {
+  name: busy.name,
+  stream: (request, signal) => (tokens ? streamTokens(tokens) : busy.stream(request, signal)),
+};
+const core = await wire(watched, { model, tools: [nothingTool] });
+const server = await startInside(core);
+
+async function* streamTokens({ count, intervalMs, sentMs }: NonNullable<typeof tokens>): AsyncGenerator<ModelEvent> {
+  for (let token = 0; token < count; token++) {
+    const due = beat(intervalMs);
+    sentMs[token] = sharedNowMs();
+    yield { type: "text", text: `token ${token} ` };
+    await due;
+  }
+  yield { type: "end", reason: "stop", providerReason: "stop" };
+}
+
+const send = async (threadId: string, text: string): Promise<void> => {
+  const idle = once(bus, "idle");
+  await core.threads.send(threadId, { requestId: newId(), text, options: undefined });
+  await idle;
+};
+
+const asks = {
+  open: async () => {
+    const { id: threadId } = await core.threads.create({ threadId: "", title: "bench", labels: {} });
+    return { port: server.port, threadId };
+  },
+  /** One run with so many calls, one after the other. How long it took. */
+  calls: async ({ threadId, calls }: { threadId: string; calls: number }): Promise<number> => {
+    const startedAt = performance.now();
+    await send(threadId, String(calls));
+    return performance.now() - startedAt;
+  },
+  /** One run whose reply is so many tokens. When each was given to the loop. */
+  tokens: async ({ threadId, ...pace }: { threadId: string; count: number; intervalMs: number }) => {
+    tokens = { ...pace, sentMs: new Float64Array(pace.count) };
+    await send(threadId, "talk");
+    const { sentMs } = tokens;
+    tokens = undefined;
+    return sentMs;
+  },
+};
+
+export type EngineAsks = typeof asks;
+answerAsks(asks);
