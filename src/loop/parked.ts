@@ -14,11 +14,7 @@ export const parkedReason = (calls: readonly OpenCall[]): SuspendReason =>
  * Calls off the parked calls of a run that nobody works on: all of them and with them the run, or one. Returns the run when
  * nothing is left that it waits for, and it goes on.
  */
-export function cancelParked(
-  draft: ThreadDraft,
-  reason: string,
-  toolCallId?: string,
-): { runId: string; document: RunDocument } | undefined {
+export function cancelParked(draft: ThreadDraft, reason: string, toolCallId?: string): RunDocument | undefined {
   const { runId } = draft.document;
   const { outcome, summary, error } = endingOf({ kind: "cancelled", reason });
   const record = (payload: NonNullable<ThreadEventInit["payload"]>) => draft.record(newEvent({ runId, payload }));
@@ -32,5 +28,5 @@ export function cancelParked(
   }
   if (draft.state.calls.size > 0 || !draft.document.run) return undefined;
   if (draft.state.run?.suspended) record({ case: "runResumed", value: {} });
-  return { runId, document: draft.document.run };
+  return draft.document.run;
 }

@@ -2,7 +2,7 @@
 // server stops. Whatever happens to one, its thread is free in the end (T1).
 import { setTimeout as sleep } from "node:timers/promises";
 import { create } from "@bufbuild/protobuf";
-import type { EventLog, ThreadKey } from "../log/event-log.js";
+import { type EventLog, nameOf, type ThreadKey } from "../log/event-log.js";
 import type { Model } from "../model/model.js";
 import { interruptOpen, interruptRun } from "../recorder/interrupt.js";
 import type { Recorder } from "../recorder/recorder.js";
@@ -33,6 +33,12 @@ export interface RunsParts {
   readonly onError: (error: unknown, key: ThreadKey) => void;
 }
 
+interface Launch {
+  readonly runId: string;
+  /** The run to work on. Undefined: there is nothing to do. */
+  readonly started: RunDocument | undefined;
+}
+
 /** Runs under way at the same time. */
 const mostRuns = 1000;
 /** Between tries to end a run whose thread cannot be written. */
@@ -41,6 +47,8 @@ const giveUpEveryMs = 1_000;
 export class Runs {
   readonly #parts: RunsParts;
   readonly #active = new Map<string, { readonly run: Run; readonly done: Promise<void> }>();
+  /** Writes that leave a run to be worked on, and their threads. */
+  readonly #launching = new Map<Promise<unknown>, string>();
   readonly #closing = new AbortController();
 
   constructor(parts: RunsParts) {
@@ -61,16 +69,19 @@ export class Runs {
       throw new HeddleError("shutting_down", "The server is shutting down: send the message again elsewhere or later");
     const options = resolveOptions(request.options, this.#parts.defaults, this.#parts.tools);
     const model = this.#parts.modelFor(options.model);
-    const { runId, started } = await this.#parts.recorder.write(key, (draft) => {
+    const { runId } = await this.#writeAndLaunch(key, (draft) => {
       const isFull = this.#active.size >= mostRuns;
       return startRun(draft, request, { options, modelName: model.name, isFull });
     });
-    if (started) this.#launch(key, runId, started);
     return runId;
   }
 
   /** Resolves when the run is being called off; its end is an event. */
   async cancel(key: ThreadKey, runId: string, reason = ""): Promise<void> {
+    // A run whose first event somebody has seen may not be launched yet.
+    await Promise.allSettled(
+      [...this.#launching].flatMap(([launched, name]) => (name === nameOf(key) ? launched : [])),
+    );
     const active = this.#active.get(runId);
     if (active && active.run.key.threadId === key.threadId) return active.run.stop({ kind: "cancelled", reason });
     await this.#parts.recorder.write(key, (draft) => {
@@ -84,7 +95,7 @@ export class Runs {
   /** The same for one call; its run goes on. */
   async cancelCall(key: ThreadKey, toolCallId: string, reason = ""): Promise<void> {
     for (const { run } of this.#active.values()) if (run.stopCall(toolCallId, { kind: "cancelled", reason })) return;
-    const resumed = await this.#parts.recorder.write(key, (draft) => {
+    await this.#writeAndLaunch(key, (draft) => {
       const open = draft.state.calls.get(toolCallId);
       if (!open)
         throw new HeddleError("tool_call_over", `Tool call ${toolCallId} is over: there is nothing to call off`);
@@ -93,25 +104,45 @@ export class Runs {
         throw new HeddleError("tool_call_not_ours", `${lease.producer} runs this call: only it can call it off`, {
           detail: { producer: lease.producer },
         });
-      return cancelParked(draft, reason, toolCallId);
+      const { runId } = draft.document;
+      const started = cancelParked(draft, reason, toolCallId);
+      // A run that is being given up here is not gone on with: its end is on its way.
+      return { runId, started: this.#active.has(runId) ? undefined : started };
     });
-    if (resumed) this.#launch(key, resumed.runId, resumed.document);
   }
 
   /** After a restart: what had begun is interrupted, what waits stays, and the run goes on or ends. */
   async recover(key: ThreadKey): Promise<void> {
-    const goesOn = await this.#parts.recorder.write(key, (draft) => this.#recoverDraft(draft));
-    if (goesOn) this.#launch(key, goesOn.runId, goesOn.document);
+    await this.#writeAndLaunch(key, (draft) => {
+      const { runId } = draft.document;
+      return { runId, started: this.#recoverDraft(draft) };
+    });
   }
 
   /** Calls off what runs, and waits for it: a second or two. Runs that go on after a restart are left open. */
   async close(): Promise<void> {
     this.#closing.abort();
     for (const { run } of this.#active.values()) run.stop({ kind: "server_stopping" });
+    while (this.#launching.size > 0) await Promise.allSettled(this.#launching.keys());
     await Promise.all([...this.#active.values()].map(({ done }) => done));
   }
 
-  #recoverDraft(draft: ThreadDraft): { runId: string; document: RunDocument } | undefined {
+  /** Works on the run that the write leaves, as soon as it is stored. */
+  async #writeAndLaunch(key: ThreadKey, write: (draft: ThreadDraft) => Launch): Promise<Launch> {
+    const launched = this.#parts.recorder.write(key, write).then((launch) => {
+      if (launch.started) this.#launch(key, launch.runId, launch.started);
+      return launch;
+    });
+    this.#launching.set(launched, nameOf(key));
+    try {
+      return await launched;
+    } finally {
+      this.#launching.delete(launched);
+    }
+  }
+
+  /** The run that goes on. */
+  #recoverDraft(draft: ThreadDraft): RunDocument | undefined {
     const { state, document } = draft;
     if (!state.run || document.lease) return undefined;
     const { runId } = state.run;
@@ -125,7 +156,7 @@ export class Runs {
       draft.record(newEvent({ runId, payload: payload! }));
     if (parked.length === 0) {
       if (state.run.suspended) record({ case: "runResumed", value: {} });
-      return { runId, document: document.run };
+      return document.run;
     }
     if (!state.run.suspended) {
       const openToolCallIds = parked.map(({ call }) => call.id).slice(0, 256);
