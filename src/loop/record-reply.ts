@@ -126,8 +126,13 @@ export class ReplyRecorder {
   #takeReasoning(text: string): void {
     if (text === "") return;
     this.#counted(text);
+    if (this.#reasoningId === undefined) this.#flushMessage();
     this.#reasoningId ??= newId();
     this.#run.recorder.delta({ case: "reasoningDelta", value: { reasoningId: this.#reasoningId, text } });
+  }
+
+  #flushMessage(): void {
+    if (this.#messageId !== undefined) this.#run.recorder.flush(this.#messageId);
   }
 
   #closeReasoning(): void {
@@ -142,6 +147,7 @@ export class ReplyRecorder {
     this.#counted(piece.input ?? "");
     let call = this.#calls.get(piece.index);
     if (!call) {
+      this.#flushMessage();
       if (this.#calls.size >= replyBounds.calls)
         throw new ModelError("invalid_reply", `The model made more than ${replyBounds.calls} calls in one reply`);
       // The others are not named any further: a name never goes on after another call has begun.

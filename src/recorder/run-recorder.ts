@@ -91,6 +91,11 @@ export class RunRecorder {
     });
   }
 
+  /** Text that is held back goes now: something else is said next, and readers see things in the order they were said. */
+  flush(subject: string): void {
+    this.#coalescer.flush(subject);
+  }
+
   /** A change of the thread's document alone. Shares an append with what is recorded at the same time. */
   note(change: (draft: ThreadDraft) => void): Promise<void> {
     return this.#recorder.write(this.#key, change);

@@ -126,3 +126,18 @@ test("the text of a declared field is decoded as it comes", async () => {
   expect(deltas.map(({ text }) => text).join("")).toBe('Line one\n"quoted" 😀 é');
   expect(deltas[0]).toMatchObject({ field: "message", purpose: TextPurpose.SPEECH });
 });
+
+test("what was said before a call or a reasoning is stored before it", async () => {
+  const spoken: ModelEvent[] = ["I ", "shall ", "look."].map((text) => ({ type: "text", text }));
+  const { events } = await playPieces([...spoken, { type: "reasoning", text: "Hm." }, piece(0, { name: "look" })]);
+  const order = events
+    .slice(4)
+    .flatMap(({ payload }) =>
+      payload.case === "messageDelta"
+        ? [payload.value.text]
+        : payload.case?.match(/reasoningDelta|toolCallCreated/)
+          ? [payload.case]
+          : [],
+    );
+  expect(order.slice(0, -1)).toEqual(["I ", "shall look.", "reasoningDelta", "toolCallCreated"]);
+});
