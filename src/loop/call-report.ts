@@ -88,7 +88,7 @@ export class CallReport {
     this.#record(progress);
   }
 
-  /** A failure shows in the record of the call's end. */
+  /** One that is lost costs nothing; lost output shows in the record of the call's end. */
   #record(progress: Progress): void {
     this.#spoke();
     const value = { toolCallId: this.#toolCallId, phase: this.#phase, ...progress };

@@ -20,8 +20,10 @@ export async function runTurn(run: Run): Promise<TurnEnd> {
     const limit = limitReached(run);
     if (limit) return { outcome: RunOutcome.INCOMPLETE, finishReason: limit };
     const reply = await askModel(run, buildRequest(run));
-    const results = await runCalls(run, reply);
-    await reply.stored;
+    const running = runCalls(run, reply);
+    await Promise.allSettled([running]);
+    await reply.stored; // Its failure is heard first: what the calls then fail with only comes of it.
+    const results = await running;
     if (results.length === 0) return answered(reply);
     run.messages.push(...exchange(reply, results));
     if (run.stopped) throw new Stopped(run.stopped);

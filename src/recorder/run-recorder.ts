@@ -1,11 +1,10 @@
 // Records one run of Heddle's own. Lifecycle events are stored one by one, each before its promise resolves; the text that
 // streams between them is coalesced, and is always stored before the next lifecycle event of its subject. (What a producer
 // outside records is never coalesced: recordings.ts.)
-import { create } from "@bufbuild/protobuf";
 import type { ThreadKey } from "../log/event-log.js";
 import { newEvent, subjectId, type ThreadEvent, type ThreadEventInit } from "../thread/event.js";
 import { limits } from "../thread/limits.js";
-import { type ContentChunk, ContentChunkSchema, type ContentRole } from "../thread/schema.js";
+import type { ContentChunk, ContentRole } from "../thread/schema.js";
 import { utf8Bytes } from "../thread/text.js";
 import { Coalescer, type Schedule } from "./coalesce.js";
 import type { Recorder } from "./recorder.js";
@@ -46,7 +45,10 @@ export class RunRecorder {
   /** How to make a delta of a lane again: everything but its text. */
   readonly #lanes = new Map<string, DeltaInit>();
   readonly #inputBytes = new Map<string, number>();
-  #failure: { readonly error: unknown } | undefined;
+  /** What text of which subject could not be stored. */
+  readonly #lost = new Map<string, Lost>();
+  /** The first that nobody was told of. */
+  #untold: Lost | undefined;
 
   constructor(recorder: Recorder, key: ThreadKey, { runId, windowMs, schedule }: RunRecorderOptions) {
     this.runId = runId;
@@ -55,7 +57,11 @@ export class RunRecorder {
     this.#coalescer = new Coalescer({
       ...(windowMs !== undefined && { windowMs }),
       ...(schedule && { schedule }),
-      emit: (_subject, deltas) => this.#store(deltas.map(({ lane, text }) => withText(this.#lanes.get(lane)!, text))),
+      emit: (subject, deltas) =>
+        this.#store(
+          subject,
+          deltas.map(({ lane, text }) => withText(this.#lanes.get(lane)!, text)),
+        ),
     });
   }
 
@@ -71,20 +77,22 @@ export class RunRecorder {
 
   /**
    * A lifecycle event. Resolves with what was stored once it is flushed to disk, after all text of its subject. Rejects, and
-   * stores nothing, when text before it could not be stored; that is told once.
+   * stores nothing, when text before it could not be stored: that is told once, and of its own subject always, so that nothing
+   * follows a hole.
    */
   record(payload: LifecycleInit, { bodies = [], change }: Along = {}): Promise<ThreadEvent> {
     const event = newEvent({ runId: this.runId, payload: this.#withTruncation(payload) });
+    const subject = subjectId(event);
     if (payload.case === "runCompleted") this.#coalescer.close();
-    else this.#flush(subjectId(event));
+    else this.#flush(subject);
     const chunks = bodies.flatMap(chunksOf);
     // What is too much for one append goes before it. It is not visible until the event is (L2 holds for what people see).
-    while (chunks.length > chunksPerAppend) this.#writeAhead(chunks.splice(0, chunksPerAppend));
+    while (chunks.length > chunksPerAppend) this.#writeAhead(subject, chunks.splice(0, chunksPerAppend));
     return this.#recorder.write(this.#key, (draft) => {
       // Writes keep their order: when this one's turn has come, it is known what became of the text before it.
-      const failure = this.#failure;
-      this.#failure = undefined;
-      if (failure) throw failure.error;
+      const lost = this.#lost.get(subject) ?? this.#untold;
+      this.#untold = undefined;
+      if (lost) throw lost.error;
       const [recorded] = draft.recordBatch([event], chunks);
       change?.(draft);
       return recorded!;
@@ -128,23 +136,28 @@ export class RunRecorder {
     return { ...payload, value: { ...payload.value, deltasTruncated: true } };
   }
 
-  #store(deltas: readonly DeltaInit[]): void {
-    this.#write((draft) => {
+  #store(subject: string, deltas: readonly DeltaInit[]): void {
+    this.#write(subject, (draft) => {
       for (const payload of deltas) draft.record(newEvent({ runId: this.runId, payload }));
     });
   }
 
-  #writeAhead(chunks: readonly ContentChunk[]): void {
-    this.#write((draft) => void draft.recordBatch([], chunks));
+  #writeAhead(subject: string, chunks: readonly ContentChunk[]): void {
+    this.#write(subject, (draft) => void draft.recordBatch([], chunks));
   }
 
   /** A failure shows in the next `record`. */
-  #write(write: (draft: ThreadDraft) => void): void {
+  #write(subject: string, write: (draft: ThreadDraft) => void): void {
     const onFailure = (error: unknown): void => {
-      this.#failure ??= { error };
+      if (!this.#lost.has(subject)) this.#lost.set(subject, { error });
+      this.#untold ??= { error };
     };
     this.#recorder.write(this.#key, write, { onFailure }).catch(() => {}); // Told already.
   }
+}
+
+interface Lost {
+  readonly error: unknown;
 }
 
 /** Pieces of bodies in one append: enough to be few, little enough that nobody else waits long for the disk. */
@@ -155,7 +168,7 @@ function chunksOf({ data, ...body }: Body): ContentChunk[] {
   const chunks: ContentChunk[] = [];
   for (let offset = 0; offset === 0 || offset < data.length; offset += limits.contentChunkBytes) {
     const piece = data.subarray(offset, offset + limits.contentChunkBytes) as Uint8Array<ArrayBuffer>;
-    chunks.push(create(ContentChunkSchema, { ...body, offset: BigInt(offset), data: piece }));
+    chunks.push({ $typeName: "heddle.v1.ContentChunk", ...body, offset: BigInt(offset), data: piece });
   }
   return chunks;
 }

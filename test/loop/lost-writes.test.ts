@@ -1,0 +1,77 @@
+// A disk that is full for one write, whichever it is: the run is ended (T1), nothing follows a hole in a text, and what the
+// operator is told is the cause, not what came of it.
+import { expect, test } from "vitest";
+import type { EventLog } from "../../src/log/event-log.js";
+import { openMemoryLog } from "../../src/log/memory.js";
+import type { ModelEvent } from "../../src/model/model.js";
+import { HeddleError } from "../../src/thread/errors.js";
+import { RunOutcome } from "../../src/thread/schema.js";
+import { play, replies, said, tool, valuesOf } from "../support/agent.js";
+import { replaced, useCores } from "../support/core.js";
+import { readRecords } from "./call-records.js";
+import { checkLog } from "./log-rules.js";
+import { take } from "./random-text.js";
+
+const newCore = useCores();
+
+/** Everything that a run can record, with a turn of the event loop between any two pieces. */
+async function* reply(): AsyncGenerator<ModelEvent> {
+  const pieces: ModelEvent[] = [
+    { type: "reasoning", text: "I look" },
+    { type: "reasoning", text: " first." },
+    { type: "text", text: "Let me" },
+    { type: "text", text: " see." },
+    { type: "tool_call", index: 0, name: "look", input: '{"a":' },
+    { type: "tool_call", index: 1, name: "look", input: '{"b":' },
+    { type: "tool_call", index: 0, input: "1}" },
+    { type: "tool_call", index: 1, input: "2}" },
+    { type: "end", reason: "tool_calls", providerReason: "tool_calls" },
+  ];
+  for (const piece of pieces) {
+    await take("immediate");
+    yield piece;
+  }
+}
+
+/** Large enough that its bodies take more than one append. */
+const large = { id: "large", mediaType: "application/octet-stream", data: new Uint8Array(3 * 1024 * 1024) };
+
+const look = tool("look", async (input, context) => {
+  for (const text of ["some ", "output", "\n"]) {
+    context.output("stdout", text);
+    await take("immediate");
+    context.phase("searching");
+    await take("immediate");
+  }
+  return { content: "a" in input ? [large] : [] };
+});
+
+/** Plays the run upon a log that loses one write. Returns how many it made. */
+async function playWithout(lost: number): Promise<number> {
+  const log = openMemoryLog();
+  let writes = 0;
+  const append: EventLog["append"] = async (...args) => {
+    if (++writes !== lost) return log.append(...args);
+    throw new HeddleError("storage_full", "No space is left", { detail: { path: "memory" } });
+  };
+  const core = newCore({ log: replaced(log, { append }), model: replies(reply, said("Done.")), tools: [look] });
+  const { events } = await play(core);
+  checkLog(events, { records: await readRecords(core, events) });
+  for (const { toolCallId, success } of valuesOf(events, "toolCallComplete")) {
+    const output = valuesOf(events, "toolCallOutputDelta").filter((delta) => delta.toolCallId === toolCallId);
+    if (success) expect(output.map(({ text }) => text).join("")).toBe("some output\n");
+  }
+  // A progress that is lost costs nothing else, and is not told.
+  const faults = core.errors.map((error) => (error as HeddleError).code);
+  expect(faults.filter((code) => code !== "storage_full")).toEqual([]);
+  const { outcome } = valuesOf(events, "runCompleted")[0]!;
+  expect(outcome).toBe(faults.length > 0 ? RunOutcome.INTERRUPTED : RunOutcome.SUCCEEDED);
+  return writes;
+}
+
+test("T1: whichever write is lost", async () => {
+  const writes = await playWithout(0);
+  expect(writes).toBeGreaterThan(20);
+  // The first one is the message itself: without it there is no run.
+  for (let lost = 2; lost <= writes; lost++) await playWithout(lost);
+});
