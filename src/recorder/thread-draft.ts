@@ -108,7 +108,9 @@ export class ThreadDraft implements ThreadView {
   noteProviderCall(callId: string, providerCallId: string): void {
     const open = this.state.calls.get(callId);
     if (!open) return;
-    const noted = { ...open, call: { ...open.call, providerCallId: cleanSummary(providerCallId) } };
+    const redact = (text: string): string => this.redactions.whole(text);
+    const shown = cleanSummary(redact(providerCallId), limits.summaryUnits, redact);
+    const noted = { ...open, call: { ...open.call, providerCallId: shown } };
     this.state.calls.set(callId, noted);
     this.touched.set(callId, noted);
   }
