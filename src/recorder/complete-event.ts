@@ -1,6 +1,6 @@
 // Makes a writer's event fit to be stored: what the server knows is filled in, what people read is cleaned (T5), what is
 // secret is taken out. The event has been checked, and is allowed where things stand.
-import { newEvent, type StoredPayload, type ThreadEvent } from "../thread/event.js";
+import type { StoredPayload, ThreadEvent } from "../thread/event.js";
 import { limits } from "../thread/limits.js";
 import { type OpenCall, totalOutput } from "../thread/open-call.js";
 import {
@@ -33,12 +33,7 @@ export interface Surroundings {
 }
 
 export function completeEvent(draft: ThreadEvent, around: Surroundings): ThreadEvent {
-  const event = newEvent({
-    threadId: around.threadId,
-    sequence: around.sequence,
-    time: draft.time ?? now(),
-    runId: draft.runId,
-  });
+  const event = { ...draft, threadId: around.threadId, sequence: around.sequence, time: draft.time ?? now() };
   // The draft passed `eventFault`, so its payload is a stored one.
   event.payload = completed(draft.payload as StoredPayload, event, around);
   return event;

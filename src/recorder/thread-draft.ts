@@ -1,6 +1,6 @@
 // A trial of what a writer wants to add to a thread: events and bodies are checked, completed and folded one by one, and
 // nothing is stored. If anything is refused, the draft is thrown away and the thread is as it was (L2).
-import { create, toBinary } from "@bufbuild/protobuf";
+import { toBinary } from "@bufbuild/protobuf";
 import type { AppendBatch, BodyWrite, CallWrite } from "../log/event-log.js";
 import { type EventViolationDetail, HeddleError } from "../thread/errors.js";
 import { caseName, isCallPayload, subjectId, type ThreadEvent } from "../thread/event.js";
@@ -218,13 +218,15 @@ export const isBusy = ({ lease, runStartedSequence }: ThreadDocument): boolean =
 const callWrite = (open: OpenCall): CallWrite => ({
   callId: open.call.id as ToolCallId,
   createdSequence: open.call.createdSequence,
-  document: toBinary(
-    ToolCallDocumentSchema,
-    create(ToolCallDocumentSchema, {
-      toolCall: open.call,
-      contents: open.contents.map(({ info, receivedBytes }) => ({ info, receivedBytes: BigInt(receivedBytes) })),
-    }),
-  ),
+  document: toBinary(ToolCallDocumentSchema, {
+    $typeName: "heddle.storage.v1.ToolCallDocument",
+    toolCall: open.call,
+    contents: open.contents.map(({ info, receivedBytes }) => ({
+      $typeName: "heddle.storage.v1.StoredContent" as const,
+      info,
+      receivedBytes: BigInt(receivedBytes),
+    })),
+  }),
 });
 
 /** The chunks of each call, with their place in the batch. */

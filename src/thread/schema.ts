@@ -14,7 +14,6 @@ export {
 } from "../../gen/heddle/storage/v1/storage_pb.js";
 export {
   type ContentChunk,
-  ContentChunkSchema,
   type ContentInfo,
   ContentInfoSchema,
   ContentRole,
