@@ -7,7 +7,7 @@ import { durationMs, timestampMs } from "../thread/time.js";
 import { readConversation } from "./conversation.js";
 import type { Run } from "./run.js";
 import { runTurn, stoppedByTool, type TurnEnd } from "./run-turn.js";
-import { endingOf, type Stop } from "./stop.js";
+import { endingOf, type Stop, Stopped } from "./stop.js";
 
 interface RunEnd extends TurnEnd {
   readonly errorMessage?: string;
@@ -41,9 +41,9 @@ async function work(run: Run, log: EventLog, document: RunDocument): Promise<Run
     if (isAnswered) return { outcome: RunOutcome.SUCCEEDED, finishReason: "stop" };
     return await runTurn(run);
   } catch (error) {
-    if (run.stopped) return endOfStopped(run.stopped);
-    if (error instanceof ModelError)
-      return { outcome: RunOutcome.FAILED, finishReason: error.kind, errorMessage: error.message };
+    const isModels = error instanceof ModelError;
+    if (run.stopped && (isModels || error instanceof Stopped)) return endOfStopped(run.stopped);
+    if (isModels) return { outcome: RunOutcome.FAILED, finishReason: error.kind, errorMessage: error.message };
     throw error;
   } finally {
     clearTimeout(timer);

@@ -1,12 +1,14 @@
 // A disk that is full for one write, whichever it is: the run is ended (T1), nothing follows a hole in a text, and what the
 // operator is told is the cause, not what came of it.
+import { once } from "node:events";
 import { expect, test } from "vitest";
 import type { EventLog } from "../../src/log/event-log.js";
 import { openMemoryLog } from "../../src/log/memory.js";
 import type { ModelEvent } from "../../src/model/model.js";
 import { HeddleError } from "../../src/thread/errors.js";
+import type { ThreadEvent } from "../../src/thread/event.js";
 import { RunOutcome } from "../../src/thread/schema.js";
-import { play, replies, said, tool, valuesOf } from "../support/agent.js";
+import { isCase, play, replies, said, send, tool, until, valuesOf } from "../support/agent.js";
 import { replaced, useCores } from "../support/core.js";
 import { readRecords } from "./call-records.js";
 import { checkLog } from "./log-rules.js";
@@ -46,15 +48,21 @@ const look = tool("look", async (input, context) => {
   return { content: "a" in input ? [large] : [] };
 });
 
-/** Plays the run upon a log that loses one write. Returns how many it made. */
-async function playWithout(lost: number): Promise<number> {
+/** A log that loses one write. */
+function logWithout(lost: () => boolean): EventLog {
   const log = openMemoryLog();
-  let writes = 0;
   const append: EventLog["append"] = async (...args) => {
-    if (++writes !== lost) return log.append(...args);
+    if (!lost()) return log.append(...args);
     throw new HeddleError("storage_full", "No space is left", { detail: { path: "memory" } });
   };
-  const core = newCore({ log: replaced(log, { append }), model: replies(reply, said("Done.")), tools: [look] });
+  return replaced(log, { append });
+}
+
+/** Plays the run upon a log that loses one write. Returns how many it made. */
+async function playWithout(lost: number): Promise<number> {
+  let writes = 0;
+  const log = logWithout(() => ++writes === lost);
+  const core = newCore({ log, model: replies(reply, said("Done.")), tools: [look] });
   const { events } = await play(core);
   checkLog(events, { records: await readRecords(core, events) });
   for (const { toolCallId, success } of valuesOf(events, "toolCallComplete")) {
@@ -74,4 +82,27 @@ test("T1: whichever write is lost", async () => {
   expect(writes).toBeGreaterThan(20);
   // The first one is the message itself: without it there is no run.
   for (let lost = 2; lost <= writes; lost++) await playWithout(lost);
+});
+
+test("T1: while the run is called off", async () => {
+  let isLost = false;
+  const log = logWithout(() => {
+    const lost = isLost;
+    isLost = false;
+    return lost;
+  });
+  async function* hangs(_: unknown, signal: AbortSignal): AsyncGenerator<ModelEvent> {
+    yield { type: "text", text: "Let me" };
+    await once(signal, "abort");
+    throw signal.reason;
+  }
+  const core = newCore({ log, model: replies(hangs) });
+  const { threadId, runId } = await send(core);
+  const isAnswer = ({ payload }: ThreadEvent) => payload.case === "messageDelta" && payload.value.text === "Let me";
+  await until(core, threadId, isAnswer);
+  isLost = true;
+  await core.threads.cancelRun(threadId, runId);
+  const events = await until(core, threadId, isCase("runCompleted"));
+  checkLog(events);
+  expect(core.errors).toMatchObject([{ code: "storage_full" }]);
 });
