@@ -65,7 +65,8 @@ async function embedded(io: Io, config: Config): Promise<RunServer> {
     tls: undefined,
     allowedOrigins: [],
     tokens: [{ name: "run", token }],
-    agent: { ...config.agent, workspace: config.agent.workspace ?? process.cwd() },
+    // Whoever asks something new does not ask for what was cut off last time to go on behind it.
+    agent: { ...config.agent, workspace: config.agent.workspace ?? process.cwd(), afterRestart: "end" },
   };
   try {
     const heddle = await compose(own, createLogger(config.logLevel, io));
