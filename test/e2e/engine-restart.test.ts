@@ -47,13 +47,14 @@ test("T1: asked to stop amid a call, the server ends the call, tells whoever wat
   const { server, session } = await startServer();
   const { threadId, runId } = await session.start("Let Tom in");
   await gate.knocked("Tom");
-  const watching = collect(session.clients.threads.streamThreadEvents({ threadId, follow: true }));
-  await session.until(threadId, "toolCallOutputDelta");
-  expect(await server.stop()).toBe(0);
+  const frames = session.clients.threads.streamThreadEvents({ threadId, follow: true })[Symbol.asyncIterator]();
+  await skipTo(frames, "caughtUp");
+  const stopping = server.stop();
+  const live = await rest(frames);
+  expect(await stopping).toBe(0);
 
-  const frames = await watching;
-  expect(frames.at(-1)?.payload).toMatchObject({ case: "closing", value: { reason: Closing_Reason.SHUTDOWN } });
-  expect(frames.at(-2)?.payload).toMatchObject({
+  expect(live.at(-1)?.payload).toMatchObject({ case: "closing", value: { reason: Closing_Reason.SHUTDOWN } });
+  expect(live.at(-2)?.payload).toMatchObject({
     case: "toolCallComplete",
     value: {
       outcome: ToolCallOutcome.INTERRUPTED,
@@ -94,11 +95,17 @@ function expectInterruptedOnce(events: readonly StreamThreadEventsResponse[]): v
   expect(valuesOf(events, "messageDelta").at(-1)).toMatchObject({ text: "Nobody knows whether Tom is in." });
 }
 
-async function collect(
-  stream: AsyncIterable<StreamThreadEventsResponse>,
-): Promise<readonly StreamThreadEventsResponse[]> {
+async function skipTo(stream: AsyncIterator<StreamThreadEventsResponse>, name: string): Promise<void> {
+  for (;;) {
+    const next = await stream.next();
+    if (next.done) throw new Error(`the stream ended without ${name}`);
+    if (next.value.payload.case === name) return;
+  }
+}
+
+async function rest(stream: AsyncIterator<StreamThreadEventsResponse>): Promise<readonly StreamThreadEventsResponse[]> {
   const frames: StreamThreadEventsResponse[] = [];
-  for await (const frame of stream) frames.push(frame);
+  for (let next = await stream.next(); !next.done; next = await stream.next()) frames.push(next.value);
   return frames;
 }
 
