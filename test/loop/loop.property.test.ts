@@ -1,0 +1,223 @@
+// Random models × random tools × random cancels, stops and deaths: whatever happens, the log keeps T1–T5, folds to one state,
+// and is a conversation that a model can be asked with.
+
+import { create } from "@bufbuild/protobuf";
+import { durationFromMs } from "@bufbuild/protobuf/wkt";
+import fc from "fast-check";
+import { expect, test, vi } from "vitest";
+import { openMemoryLog } from "../../src/log/memory.js";
+import { readConversation } from "../../src/loop/conversation.js";
+import type { ModelMessage } from "../../src/model/model.js";
+import { isError } from "../../src/thread/errors.js";
+import type { ThreadEvent } from "../../src/thread/event.js";
+import { newId } from "../../src/thread/ids.js";
+import { RunOptionsSchema, WireThreadState } from "../../src/thread/schema.js";
+import { ThreadState } from "../../src/thread/state.js";
+import { keyOf } from "../../src/threads.js";
+import { storedEvents } from "../support/core.js";
+import { readRecords } from "./call-records.js";
+import { checkLog } from "./log-rules.js";
+import { type Death, MortalCore } from "./mortal-core.js";
+import { type RandomModel, randomModel, reply } from "./random-model.js";
+import { type Pause, pause, take } from "./random-text.js";
+import { randomTools, textFields, toolPlan } from "./random-tools.js";
+
+interface Blow {
+  /** After how many events of the thread. */
+  readonly after: number;
+  readonly pause: Pause;
+  readonly kind: "cancel run" | "cancel call" | "stop" | "lose a write" | Death;
+  readonly call: number;
+}
+
+const blow: fc.Arbitrary<Blow> = fc.record({
+  after: fc.integer({ min: 1, max: 40 }),
+  pause,
+  kind: fc.oneof(
+    { weight: 4, arbitrary: fc.constant("cancel call" as const) },
+    { weight: 1, arbitrary: fc.constantFrom("cancel run" as const, "stop" as const) },
+    { weight: 1, arbitrary: fc.constantFrom("before the write" as const, "after the write" as const) },
+    { weight: 1, arbitrary: fc.constant("lose a write" as const) },
+  ),
+  /** Which call, counted from the latest. */
+  call: fc.nat(3),
+});
+
+const scenario = fc.record({
+  replies: fc.array(reply, { maxLength: 5 }),
+  tools: fc.array(toolPlan, { minLength: 4, maxLength: 4 }),
+  blows: fc.array(blow, { maxLength: 4 }),
+  messages: fc.integer({ min: 1, max: 2 }),
+  parallel: fc.boolean(),
+  maxSteps: fc.integer({ min: 1, max: 5 }),
+  timeLimitMs: fc.constantFrom(60, 60, 200),
+  afterRestart: fc.constantFrom("continue", "continue", "end"),
+  cut: fc.nat(),
+});
+type Scenario = typeof scenario extends fc.Arbitrary<infer Value> ? Value : never;
+
+/** A thread that is not over by then never ends. */
+const patienceMs = 10_000;
+
+test("T1–T5: random models × random tools × random cancels, stops and deaths", { timeout: 120_000 }, async () => {
+  // Always the same ones; LOOP_SEED and LOOP_RUNS try others.
+  const seed = Number(process.env["LOOP_SEED"] ?? 3);
+  const numRuns = Number(process.env["LOOP_RUNS"] ?? 300);
+  await fc.assert(
+    fc.asyncProperty(scenario, async (scenario) => {
+      const model = randomModel(scenario.replies);
+      const running = { count: 0 };
+      const log = openMemoryLog();
+      const server = new MortalCore(log, {
+        log,
+        model,
+        tools: randomTools(scenario.tools, running),
+        limits: { toolTimeoutMs: 20, quietMs: 2, stopGraceMs: 5, firstBackoffMs: 1 },
+        afterRestart: scenario.afterRestart as "continue" | "end",
+      });
+      try {
+        const threadId = await live(server, scenario);
+        const events = await storedEvents(server.core, threadId);
+        checkLog(events, { records: await readRecords(server.core, events), textFields });
+        checkFold(events, scenario.cut);
+        const { messages } = await readConversation(log, keyOf(threadId));
+        checkConversation(messages);
+        checkAsked(model, messages);
+        expect(await server.core.threads.get(threadId)).toMatchObject({
+          state: WireThreadState.IDLE,
+          openToolCalls: 0,
+        });
+        await vi.waitFor(() => expect([server.core.runs.active, running.count]).toEqual([0, 0]), { interval: 1 });
+      } finally {
+        server.close();
+      }
+      const isOwnFault = (error: unknown): boolean => !isError(error, "storage_full");
+      expect(server.errors.filter(isOwnFault)).toEqual([]);
+    }),
+    { seed, numRuns, interruptAfterTimeLimit: 100_000, markInterruptAsFailure: true },
+  );
+});
+
+/** Sends the messages, strikes when it is time, and waits until all runs are over. */
+async function live(server: MortalCore, { messages, blows, ...asked }: Scenario): Promise<string> {
+  const { id: threadId } = await server.core.threads.create({ threadId: "", title: "", labels: {} });
+  const deadline = AbortSignal.timeout(patienceMs);
+  const options = create(RunOptionsSchema, {
+    parallelToolCalls: asked.parallel,
+    maxSteps: asked.maxSteps,
+    timeLimit: durationFromMs(asked.timeLimitMs),
+  });
+  const waiting = blows.toSorted((a, b) => a.after - b.after);
+  const calls: string[] = [];
+  let seen = 0n;
+  for (let message = 1; message <= messages; message++) {
+    const request = { requestId: newId(), text: `Message ${message}`, options };
+    const sendOnce = () => server.core.threads.send(threadId, request);
+    const runId = await sendOnce().catch((error) =>
+      isError(error, "storage_full") ? sendOnce() : Promise.reject(error),
+    );
+    let cancels: Promise<void>[] = [];
+    for (let isOver = false; !isOver; ) {
+      const position = { threadId, afterSequence: seen, follow: true };
+      for await (const event of server.core.threads.follow(position, deadline)) {
+        if (event.sequence === 0n) continue;
+        seen = event.sequence;
+        isOver = event.payload.case === "runCompleted";
+        if (event.payload.case === "toolCallCreated") calls.push(event.payload.value.toolCallId);
+        const next = waiting[0];
+        if (next && BigInt(next.after) <= seen) {
+          waiting.shift();
+          if (next.kind === "cancel run" || next.kind === "cancel call") {
+            cancels.push(cancel(server, next, { threadId, runId, calls }));
+          } else if (next.kind === "lose a write") {
+            server.loseNextWrite();
+          } else {
+            await take(next.pause);
+            if (next.kind === "stop") {
+              await Promise.all(cancels);
+              await server.restart();
+            } else {
+              await server.dieAndRestart(next.kind);
+              cancels = [];
+            }
+            break;
+          }
+        }
+        if (isOver) break;
+      }
+      deadline.throwIfAborted();
+    }
+    await Promise.all(cancels);
+  }
+  return threadId;
+}
+
+/** Refused only with a typed error, and only when it is true. */
+async function cancel(
+  { core }: MortalCore,
+  { kind, pause, call }: Blow,
+  { threadId, runId, calls }: { threadId: string; runId: string; calls: readonly string[] },
+): Promise<void> {
+  const toolCallId = calls.at(-1 - (call % (calls.length || 1)));
+  await take(pause);
+  const isEnd = ({ payload, ...event }: ThreadEvent): boolean =>
+    kind === "cancel run"
+      ? payload.case === "runCompleted" && event.runId === runId
+      : payload.case === "toolCallComplete" && payload.value.toolCallId === toolCallId;
+  try {
+    if (kind === "cancel run") await core.threads.cancelRun(threadId, runId);
+    else if (toolCallId !== undefined) await core.toolCalls.cancel(toolCallId, "enough");
+  } catch (error) {
+    const code = kind === "cancel run" ? "run_not_found" : "tool_call_over";
+    if (!isError(error, code) || !(await storedEvents(core, threadId)).some(isEnd)) throw error;
+  }
+}
+
+/** T2 again, by the table; and the state is the same however the log is cut in two. */
+function checkFold(events: readonly ThreadEvent[], cut: number): void {
+  const whole = new ThreadState();
+  let resumed = new ThreadState();
+  for (const [index, event] of events.entries()) {
+    if (index === cut % events.length) {
+      resumed = resumed.fork();
+      resumed.settle();
+    }
+    expect(whole.violation({ ...event, sequence: 0n })).toBeUndefined();
+    whole.apply(event);
+    resumed.apply(event);
+    expect(shown(resumed)).toEqual(shown(whole));
+  }
+  expect(shown(whole)).toEqual(shown(new ThreadState()));
+}
+
+const shown = ({ run, calls, messages, reasonings, discoveries }: ThreadState) => ({
+  run,
+  calls: [...calls.values()],
+  open: [...messages.keys(), ...reasonings.keys(), ...discoveries.keys()],
+});
+
+/** Every call has one answer, behind its message and in its order. */
+function checkConversation(messages: readonly ModelMessage[]): void {
+  let expected: string[] = [];
+  for (const message of messages) {
+    if (message.role === "tool") expect(message.callId).toBe(expected.shift());
+    else expect(expected).toEqual([]);
+    if (message.role === "assistant") expected = message.calls.map(({ id }) => id);
+  }
+  expect(expected).toEqual([]);
+}
+
+/** What the model was asked with was a conversation that it has to answer, and is what the log says. */
+function checkAsked({ requests }: RandomModel, messages: readonly ModelMessage[]): void {
+  for (const request of requests) {
+    checkConversation(request.messages);
+    expect(request.messages.at(-1)!.role).not.toBe("assistant");
+    expect(request.messages.map(inShort)).toEqual(messages.slice(0, request.messages.length).map(inShort));
+  }
+}
+
+/** What does not change when a message is stored: lone surrogates and names that nobody could take back do. */
+function inShort(message: ModelMessage): unknown {
+  if (message.role === "assistant") return { role: message.role, calls: message.calls.map(({ id }) => id) };
+  return { ...message, text: Buffer.from(message.text).toString() };
+}
