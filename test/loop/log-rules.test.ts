@@ -115,7 +115,7 @@ test.each<[string, RegExp, (events: ThreadEvent[]) => void]>([
   ],
   [
     "input that is lost",
-    /streams its whole input/,
+    /streams its input/,
     (events) => {
       at(events, "toolCallInputDelta").value.text = "{";
     },

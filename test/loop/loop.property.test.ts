@@ -10,38 +10,16 @@ import { readConversation } from "../../src/loop/conversation.js";
 import type { ModelMessage } from "../../src/model/model.js";
 import { isError } from "../../src/thread/errors.js";
 import type { ThreadEvent } from "../../src/thread/event.js";
-import { newId } from "../../src/thread/ids.js";
 import { RunOptionsSchema, WireThreadState } from "../../src/thread/schema.js";
 import { ThreadState } from "../../src/thread/state.js";
 import { keyOf } from "../../src/threads.js";
 import { storedEvents } from "../support/core.js";
 import { readRecords } from "./call-records.js";
 import { checkLog } from "./log-rules.js";
-import { type Death, MortalCore } from "./mortal-core.js";
+import { MortalCore } from "./mortal-core.js";
+import { blow, RandomLife } from "./random-life.js";
 import { type RandomModel, randomModel, reply } from "./random-model.js";
-import { type Pause, pause, take } from "./random-text.js";
 import { randomTools, textFields, toolPlan } from "./random-tools.js";
-
-interface Blow {
-  /** After how many events of the thread. */
-  readonly after: number;
-  readonly pause: Pause;
-  readonly kind: "cancel run" | "cancel call" | "stop" | "lose a write" | Death;
-  readonly call: number;
-}
-
-const blow: fc.Arbitrary<Blow> = fc.record({
-  after: fc.integer({ min: 1, max: 40 }),
-  pause,
-  kind: fc.oneof(
-    { weight: 4, arbitrary: fc.constant("cancel call" as const) },
-    { weight: 1, arbitrary: fc.constantFrom("cancel run" as const, "stop" as const) },
-    { weight: 1, arbitrary: fc.constantFrom("before the write" as const, "after the write" as const) },
-    { weight: 1, arbitrary: fc.constant("lose a write" as const) },
-  ),
-  /** Which call, counted from the latest. */
-  call: fc.nat(3),
-});
 
 const scenario = fc.record({
   replies: fc.array(reply, { maxLength: 5 }),
@@ -54,10 +32,6 @@ const scenario = fc.record({
   afterRestart: fc.constantFrom("continue", "continue", "end"),
   cut: fc.nat(),
 });
-type Scenario = typeof scenario extends fc.Arbitrary<infer Value> ? Value : never;
-
-/** A thread that is not over by then never ends. */
-const patienceMs = 10_000;
 
 test("T1–T5: random models × random tools × random cancels, stops and deaths", { timeout: 120_000 }, async () => {
   // Always the same ones; LOOP_SEED and LOOP_RUNS try others.
@@ -76,7 +50,14 @@ test("T1–T5: random models × random tools × random cancels, stops and deaths
         afterRestart: scenario.afterRestart as "continue" | "end",
       });
       try {
-        const threadId = await live(server, scenario);
+        const life = new RandomLife(server, scenario.blows);
+        const threadId = await life.begin();
+        const options = create(RunOptionsSchema, {
+          parallelToolCalls: scenario.parallel,
+          maxSteps: scenario.maxSteps,
+          timeLimit: durationFromMs(scenario.timeLimitMs),
+        });
+        for (let message = 0; message < scenario.messages; message++) await life.live(options);
         const events = await storedEvents(server.core, threadId);
         checkLog(events, { records: await readRecords(server.core, events), textFields });
         checkFold(events, scenario.cut);
@@ -97,81 +78,6 @@ test("T1–T5: random models × random tools × random cancels, stops and deaths
     { seed, numRuns, interruptAfterTimeLimit: 100_000, markInterruptAsFailure: true },
   );
 });
-
-/** Sends the messages, strikes when it is time, and waits until all runs are over. */
-async function live(server: MortalCore, { messages, blows, ...asked }: Scenario): Promise<string> {
-  const { id: threadId } = await server.core.threads.create({ threadId: "", title: "", labels: {} });
-  const deadline = AbortSignal.timeout(patienceMs);
-  const options = create(RunOptionsSchema, {
-    parallelToolCalls: asked.parallel,
-    maxSteps: asked.maxSteps,
-    timeLimit: durationFromMs(asked.timeLimitMs),
-  });
-  const waiting = blows.toSorted((a, b) => a.after - b.after);
-  const calls: string[] = [];
-  let seen = 0n;
-  for (let message = 1; message <= messages; message++) {
-    const request = { requestId: newId(), text: `Message ${message}`, options };
-    const sendOnce = () => server.core.threads.send(threadId, request);
-    const runId = await sendOnce().catch((error) =>
-      isError(error, "storage_full") ? sendOnce() : Promise.reject(error),
-    );
-    let cancels: Promise<void>[] = [];
-    for (let isOver = false; !isOver; ) {
-      const position = { threadId, afterSequence: seen, follow: true };
-      for await (const event of server.core.threads.follow(position, deadline)) {
-        if (event.sequence === 0n) continue;
-        seen = event.sequence;
-        isOver = event.payload.case === "runCompleted";
-        if (event.payload.case === "toolCallCreated") calls.push(event.payload.value.toolCallId);
-        const next = waiting[0];
-        if (next && BigInt(next.after) <= seen) {
-          waiting.shift();
-          if (next.kind === "cancel run" || next.kind === "cancel call") {
-            cancels.push(cancel(server, next, { threadId, runId, calls }));
-          } else if (next.kind === "lose a write") {
-            server.loseNextWrite();
-          } else {
-            await take(next.pause);
-            if (next.kind === "stop") {
-              await Promise.all(cancels);
-              await server.restart();
-            } else {
-              await server.dieAndRestart(next.kind);
-              cancels = [];
-            }
-            break;
-          }
-        }
-        if (isOver) break;
-      }
-      deadline.throwIfAborted();
-    }
-    await Promise.all(cancels);
-  }
-  return threadId;
-}
-
-/** Refused only with a typed error, and only when it is true. */
-async function cancel(
-  { core }: MortalCore,
-  { kind, pause, call }: Blow,
-  { threadId, runId, calls }: { threadId: string; runId: string; calls: readonly string[] },
-): Promise<void> {
-  const toolCallId = calls.at(-1 - (call % (calls.length || 1)));
-  await take(pause);
-  const isEnd = ({ payload, ...event }: ThreadEvent): boolean =>
-    kind === "cancel run"
-      ? payload.case === "runCompleted" && event.runId === runId
-      : payload.case === "toolCallComplete" && payload.value.toolCallId === toolCallId;
-  try {
-    if (kind === "cancel run") await core.threads.cancelRun(threadId, runId);
-    else if (toolCallId !== undefined) await core.toolCalls.cancel(toolCallId, "enough");
-  } catch (error) {
-    const code = kind === "cancel run" ? "run_not_found" : "tool_call_over";
-    if (!isError(error, code) || !(await storedEvents(core, threadId)).some(isEnd)) throw error;
-  }
-}
 
 /** T2 again, by the table; and the state is the same however the log is cut in two. */
 function checkFold(events: readonly ThreadEvent[], cut: number): void {

@@ -79,7 +79,7 @@ async function playWithout(lost: number): Promise<number> {
 
 test("T1: whichever write is lost", async () => {
   const writes = await playWithout(0);
-  expect(writes).toBeGreaterThan(20);
+  expect(writes).toBeGreaterThan(10);
   // The first one is the message itself: without it there is no run.
   for (let lost = 2; lost <= writes; lost++) await playWithout(lost);
 });

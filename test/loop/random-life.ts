@@ -1,0 +1,134 @@
+// A thread that is struck while its runs go: calls and runs are called off, the server stops, dies, and loses writes, each after
+// so many events of the thread.
+import fc from "fast-check";
+import { isError } from "../../src/thread/errors.js";
+import type { ThreadEvent } from "../../src/thread/event.js";
+import { newId } from "../../src/thread/ids.js";
+import type { RunOptions } from "../../src/thread/schema.js";
+import { storedEvents } from "../support/core.js";
+import type { Death, MortalCore } from "./mortal-core.js";
+import { type Pause, pause, take } from "./random-text.js";
+
+export interface Blow {
+  /** After how many events of the thread. */
+  readonly after: number;
+  readonly pause: Pause;
+  readonly kind: "cancel run" | "cancel call" | "stop" | "lose a write" | Death;
+  /** Which call, counted from the latest. */
+  readonly call: number;
+}
+
+export const blow: fc.Arbitrary<Blow> = fc.record({
+  after: fc.integer({ min: 1, max: 40 }),
+  pause,
+  kind: fc.oneof(
+    { weight: 4, arbitrary: fc.constant("cancel call" as const) },
+    { weight: 1, arbitrary: fc.constantFrom("cancel run" as const, "stop" as const) },
+    { weight: 1, arbitrary: fc.constantFrom("before the write" as const, "after the write" as const) },
+    { weight: 1, arbitrary: fc.constant("lose a write" as const) },
+  ),
+  call: fc.nat(3),
+});
+
+/** A run that is not over by then never ends. */
+const patienceMs = 10_000;
+
+export class RandomLife {
+  readonly #server: MortalCore;
+  readonly #blows: Blow[];
+  readonly #calls: string[] = [];
+  #cancels: Promise<void>[] = [];
+  #threadId = "";
+  #runId = "";
+  #seen = 0n;
+
+  constructor(server: MortalCore, blows: readonly Blow[]) {
+    this.#server = server;
+    this.#blows = blows.toSorted((a, b) => a.after - b.after);
+  }
+
+  /** Makes the thread. */
+  async begin(): Promise<string> {
+    const { id } = await this.#server.core.threads.create({ threadId: "", title: "", labels: {} });
+    this.#threadId = id;
+    return id;
+  }
+
+  /** Sends a message, and strikes when it is time until its run is over: upon whichever server is there then. */
+  async live(options: RunOptions): Promise<void> {
+    this.#runId = await this.#send(options);
+    const deadline = AbortSignal.timeout(patienceMs);
+    while (!(await this.#follow(deadline))) deadline.throwIfAborted();
+    await Promise.all(this.#cancels);
+  }
+
+  async #send(options: RunOptions): Promise<string> {
+    const request = { requestId: newId(), text: "Go on", options };
+    const sendOnce = () => this.#server.core.threads.send(this.#threadId, request);
+    try {
+      return await sendOnce();
+    } catch (error) {
+      if (isError(error, "storage_full")) return sendOnce();
+      throw error;
+    }
+  }
+
+  /** True when the run is over; false when the server has gone. */
+  async #follow(deadline: AbortSignal): Promise<boolean> {
+    const position = { threadId: this.#threadId, afterSequence: this.#seen, follow: true };
+    for await (const event of this.#server.core.threads.follow(position, deadline)) {
+      if (event.sequence === 0n) continue;
+      this.#seen = event.sequence;
+      if (event.payload.case === "toolCallCreated") this.#calls.push(event.payload.value.toolCallId);
+      const isOver = event.payload.case === "runCompleted";
+      const isDue = this.#blows[0] && BigInt(this.#blows[0].after) <= this.#seen;
+      const hasGone = isDue && (await this.#strike(this.#blows.shift()!));
+      if (isOver || hasGone) return isOver;
+    }
+    return false;
+  }
+
+  /** True when the server has gone, and another one is there. */
+  async #strike(blow: Blow): Promise<boolean> {
+    switch (blow.kind) {
+      case "cancel run":
+      case "cancel call":
+        this.#cancels.push(this.#cancel(blow));
+        return false;
+      case "lose a write":
+        this.#server.loseNextWrite();
+        return false;
+      case "stop":
+        await take(blow.pause);
+        await Promise.all(this.#cancels);
+        await this.#server.restart();
+        return true;
+      case "before the write":
+      case "after the write":
+        await take(blow.pause);
+        // Nobody hears the answers of a server that is dead.
+        this.#cancels = [];
+        await this.#server.dieAndRestart(blow.kind);
+        return true;
+    }
+  }
+
+  /** Refused only with a typed error, and only when it is true. */
+  async #cancel({ kind, pause, call }: Blow): Promise<void> {
+    const { core } = this.#server;
+    const runId = this.#runId;
+    const toolCallId = this.#calls.at(-1 - (call % (this.#calls.length || 1)));
+    await take(pause);
+    const isEnd = ({ payload, ...event }: ThreadEvent): boolean =>
+      kind === "cancel run"
+        ? payload.case === "runCompleted" && event.runId === runId
+        : payload.case === "toolCallComplete" && payload.value.toolCallId === toolCallId;
+    try {
+      if (kind === "cancel run") await core.threads.cancelRun(this.#threadId, runId);
+      else if (toolCallId !== undefined) await core.toolCalls.cancel(toolCallId, "enough");
+    } catch (error) {
+      const code = kind === "cancel run" ? "run_not_found" : "tool_call_over";
+      if (!isError(error, code) || !(await storedEvents(core, this.#threadId)).some(isEnd)) throw error;
+    }
+  }
+}
