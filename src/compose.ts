@@ -43,10 +43,9 @@ export async function compose(config: Config, logger: Logger): Promise<Heddle> {
   const log = await openLmdbLog({ dir: config.dataDir, takeOver: config.takeOver });
   try {
     const core = createCore(log, { ...config, secrets: secretsOf(config) }, { agent, logger });
-    const recovered = await recover(log, core.recordings);
-    if (recovered.threads > 0)
-      logger.info(recovered, "looked after threads that were being written when the last process ended");
     const server = await serve(core, config, { tls, logger });
+    // Behind the port: a start that cannot bind it must not set runs to work.
+    await recoverThreads(core, { log, logger, server });
     const scheme = tls ? "https" : "http";
     return {
       url: `${scheme}://${server.address.includes(":") ? `[${server.address}]` : server.address}:${server.port}`,
@@ -60,6 +59,22 @@ export async function compose(config: Config, logger: Logger): Promise<Heddle> {
     };
   } catch (error) {
     await log.close();
+    throw error;
+  }
+}
+
+async function recoverThreads(
+  { recordings, runs }: Core,
+  { log, logger, server }: { log: EventLog; logger: Logger; server: RunningServer },
+): Promise<void> {
+  try {
+    const recovered = await recover(log, recordings);
+    if (recovered.threads > 0)
+      logger.info(recovered, "looked after threads that were being written when the last process ended");
+  } catch (error) {
+    await runs.close();
+    recordings.dispose();
+    await server.close();
     throw error;
   }
 }

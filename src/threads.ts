@@ -111,7 +111,7 @@ export class Threads {
   }
 
   /** Adds a user's message and starts a run. Answers with the run's id once the message is stored. */
-  send(threadId: string, { requestId, text, options }: SendRequest): Promise<string> {
+  async send(threadId: string, { requestId, text, options }: SendRequest): Promise<string> {
     const key = keyOf(threadId);
     const { textBytes, requestIdUnits } = limits.run;
     if (requestId.length > requestIdUnits || requestId !== cleanSummary(requestId) || requestId === "")

@@ -20,13 +20,13 @@ export async function askModel(run: Run, request: ModelRequest): Promise<Reply> 
       return recording.finish();
     } catch (error) {
       const stop = scope.stopped;
+      run.addUsage(recording.usage);
       if (stop) {
         await recording.drop(endingOf(stop));
         throw new Stopped(stop);
       }
       const seen = recording.isEmpty ? "beforeFirstToken" : "afterFirstToken";
       await recording.drop(droppedAttempt);
-      run.addUsage(recording.usage);
       if (!(error instanceof ModelError) || !mayPass(error.kind) || left[seen]-- <= 0) throw error;
       await backoff(run, scope, { attempt, error });
     } finally {
@@ -73,7 +73,7 @@ async function backoff(
   { attempt, error }: { attempt: number; error: ModelError },
 ): Promise<void> {
   const doubled = run.limits.firstBackoffMs * 2 ** (attempt - 1) * (0.75 + Math.random() / 2);
-  const ms = Math.min(longestBackoffMs, Math.max(doubled, error.retryAfterMs ?? 0));
+  const ms = Math.max(Math.min(longestBackoffMs, doubled), error.retryAfterMs ?? 0);
   try {
     await sleep(ms, undefined, { signal: scope.signal });
   } catch {

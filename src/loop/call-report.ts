@@ -11,6 +11,11 @@ const progressEveryMs = 100;
 /** Output that is recorded for one call. What comes after it is counted, and said in one line. */
 export const outputBoundBytes = 16 * 1024 * 1024;
 
+/** What a change between the streams counts as: each makes an event. */
+const changeBytes = 512;
+
+const decoder = new TextDecoder();
+
 type Progress = { phase?: ToolCallPhase; completed?: number; total?: number; message: string };
 
 export class CallReport {
@@ -23,6 +28,7 @@ export class CallReport {
   #waiting: Progress | undefined;
   #throttle: NodeJS.Timeout | undefined;
   #outputBytes = 0;
+  #lastStream: string = "stdout";
   #isOpen = true;
 
   constructor(run: Run, toolCallId: string, scope: Scope) {
@@ -51,21 +57,25 @@ export class CallReport {
 
   #progress(completed: number, total?: number, message = ""): void {
     if (!this.#isOpen) return;
-    this.#waiting = { message, ...number("completed", completed), ...number("total", total) };
+    const words = typeof message === "string" ? message : "";
+    this.#waiting = { message: words, ...number("completed", completed), ...number("total", total) };
     if (this.#throttle === undefined) this.#recordWaiting();
   }
 
   #enter(phase: Phase, message = ""): void {
     if (!this.#isOpen) return;
     this.#phase = phases[phase] ?? ToolCallPhase.UNSPECIFIED;
-    this.#waiting = undefined;
-    this.#record({ message });
+    this.#waiting = { message: typeof message === "string" ? message : "" };
+    if (this.#throttle === undefined) this.#recordWaiting();
   }
 
-  #output(stream: "stdout" | "stderr", text: string): void {
+  /** Whatever a tool hands over is taken as text: an error thrown into its callbacks could end the process. */
+  #output(stream: "stdout" | "stderr", given: unknown): void {
+    const text = typeof given === "string" ? given : given instanceof Uint8Array ? decoder.decode(given) : "";
     if (!this.#isOpen || text === "") return;
     const before = this.#outputBytes;
-    this.#outputBytes += utf8Bytes(text);
+    this.#outputBytes += utf8Bytes(text) + (stream === this.#lastStream ? 0 : changeBytes);
+    this.#lastStream = stream;
     if (before > outputBoundBytes) return;
     const isOver = this.#outputBytes > outputBoundBytes;
     this.#spoke();

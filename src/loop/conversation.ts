@@ -10,6 +10,7 @@ import type { ThreadEvent } from "../thread/event.js";
 import { decodeFrames } from "../thread/frame.js";
 import type { ToolCallId } from "../thread/ids.js";
 import { Role, ToolCallOutcome } from "../thread/schema.js";
+import { inputLimits } from "../tool/check-input.js";
 import { boundedForModel, modelTextBytes } from "./model-text.js";
 
 export interface Conversation {
@@ -201,8 +202,8 @@ async function spoken(log: EventLog, key: ThreadKey, turn: Turn): Promise<ModelM
   return [{ role: "assistant", text: turn.text, calls }, ...results];
 }
 
-/** What a model may read back of its own input. */
-const inputBytes = 1024 * 1024;
+/** More than any tool takes. */
+const inputBytes = inputLimits.bytes;
 
 async function resultText(log: EventLog, key: ThreadKey, call: FoldedCall): Promise<string> {
   const told = await readText(log, key, { callId: call.id, contentId: "model" }, modelTextBytes);

@@ -6,8 +6,9 @@ import { cleanSummary } from "../thread/summary.js";
 import { durationMs, timestampMs } from "../thread/time.js";
 import { readConversation } from "./conversation.js";
 import type { Run } from "./run.js";
-import { runTurn, stoppedByTool, type TurnEnd } from "./run-turn.js";
-import { endingOf, type Stop, Stopped } from "./stop.js";
+import { runTurn } from "./run-turn.js";
+import { endingOf, type RunStop, Stopped } from "./stop.js";
+import { stoppedByTool, type TurnEnd } from "./turn-end.js";
 
 interface RunEnd extends TurnEnd {
   readonly errorMessage?: string;
@@ -25,7 +26,10 @@ export async function driveRun(run: Run, { log, document, leaveOpen }: DriveOpti
   const end = await work(run, log, document);
   if (run.stopped?.kind === "server_stopping" && leaveOpen && end.outcome === RunOutcome.INTERRUPTED) return;
   const finishReason = cleanSummary(end.finishReason, finishReasonUnits);
-  await run.recorder.record({ case: "runCompleted", value: { ...end, finishReason, usage: run.usage } });
+  await run.recorder.record({
+    case: "runCompleted",
+    value: { ...end, finishReason, ...(run.usage && { usage: run.usage }) },
+  });
 }
 
 /** What RunCompleted takes. A provider's own word may be longer. */
@@ -38,7 +42,7 @@ async function work(run: Run, log: EventLog, document: RunDocument): Promise<Run
     run.messages.push(...messages);
     if (document.stoppedByTool) return stoppedByTool;
     // It had said all, and only its end was missing.
-    if (isAnswered) return { outcome: RunOutcome.SUCCEEDED, finishReason: "stop" };
+    if (isAnswered) return endOfAnswer(document);
     return await runTurn(run);
   } catch (error) {
     const isModels = error instanceof ModelError;
@@ -57,12 +61,17 @@ function startTimer(run: Run, { options, startTime }: RunDocument): NodeJS.Timeo
   return setTimeout(() => run.stop({ kind: "run_timeout", limitMs }), Math.max(0, limitMs - elapsedMs));
 }
 
-function endOfStopped(stop: Stop): RunEnd {
+/** Runs of an older version did not keep it. */
+function endOfAnswer({ answered }: RunDocument): RunEnd {
+  const { outcome = RunOutcome.SUCCEEDED, finishReason = "stop" } = answered ?? {};
+  return { outcome, finishReason };
+}
+
+function endOfStopped(stop: RunStop): RunEnd {
   switch (stop.kind) {
     case "cancelled":
       return { outcome: RunOutcome.CANCELLED, finishReason: "cancelled" };
     case "run_timeout":
-    case "tool_timeout":
       return { outcome: RunOutcome.INCOMPLETE, finishReason: "time_limit" };
     case "server_stopping":
       return {

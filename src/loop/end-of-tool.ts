@@ -50,11 +50,14 @@ export function endOfThrown(error: unknown): CallEnd {
   };
 }
 
+/** What is read of an error's message. */
+const thrownUnits = 16 * 1024;
+
 function thrown(error: unknown): { message: string; code: string; isForeseen: boolean } {
   try {
     const isForeseen = error instanceof ToolFailure;
     const words: unknown = isObject(error) && "message" in error ? error["message"] : String(error ?? "");
-    const message = typeof words === "string" && cleanSummary(words) !== "" ? words : wordless;
+    const message = typeof words === "string" && cleanSummary(words) !== "" ? words.slice(0, thrownUnits) : wordless;
     return { message, code: isForeseen ? String(error.code) : "", isForeseen };
   } catch {
     return { message: wordless, code: "", isForeseen: false };

@@ -1,6 +1,7 @@
 // The end of a call, recorded with everything that belongs to it: the result, its parts, and what the model is told.
 import { contentId } from "../recorder/contents.js";
 import type { Body } from "../recorder/run-recorder.js";
+import type { ThreadDraft } from "../recorder/thread-draft.js";
 import { limits } from "../thread/limits.js";
 import { ContentRole, ToolCallOutcome } from "../thread/schema.js";
 import type { ToolContent, ToolOutcome } from "../tool/tool.js";
@@ -24,7 +25,7 @@ export interface CallEnd {
 }
 
 export async function recordEnd(run: Run, call: CallInput, end: CallEnd): Promise<CallResult> {
-  const modelText = boundedForModel(end.modelText ?? end.summary);
+  const modelText = run.recorder.redacted(boundedForModel(end.modelText ?? end.summary));
   const { outcome, summary, error, locations = [], exitCode, stopIteration = false } = end;
   const value = {
     toolCallId: call.id,
@@ -36,13 +37,12 @@ export async function recordEnd(run: Run, call: CallInput, end: CallEnd): Promis
     ...(exitCode !== undefined && { exitCode }),
   };
   const bodies = [...bodiesOf(call, end), body(call, "model", ContentRole.MODEL_TEXT, "text/plain", modelText)];
-  const change = stopIteration ? { change: stoppedByTool } : {};
+  const change = stopIteration ? { change: noteStop } : {};
   await run.recorder.record({ case: "toolCallComplete", value }, { bodies, ...change });
   return { text: modelText, isError: outcome !== ToolCallOutcome.SUCCEEDED, stopIteration };
 }
 
-const stoppedByTool = (draft: { changeRun(changes: { stoppedByTool: boolean }): void }): void =>
-  draft.changeRun({ stoppedByTool: true });
+const noteStop = (draft: ThreadDraft): void => draft.changeRun({ stoppedByTool: true });
 
 /** Beside them a call may have its input, its result and what the model is told. */
 const mostParts = limits.contentsPerCall - 3;

@@ -10,6 +10,7 @@ import { splitToUtf8Bytes } from "../thread/text.js";
 import type { Run } from "./run.js";
 import type { Ending } from "./stop.js";
 import { type CallInput, StreamedCall } from "./streamed-call.js";
+import { answered } from "./turn-end.js";
 
 /** What one reply may hold: far more than any model writes, and less than what would hurt. */
 const replyBounds = { calls: 256, textUnits: 16 * 1024 * 1024 } as const;
@@ -22,8 +23,6 @@ export interface Reply {
   readonly stored: Promise<void>;
 }
 
-const noUsage: ModelUsage = { inputTokens: 0, cachedInputTokens: 0, outputTokens: 0, reasoningTokens: 0 };
-
 export class ReplyRecorder {
   readonly #run: Run;
   readonly #attempt: number;
@@ -35,7 +34,7 @@ export class ReplyRecorder {
   #text = "";
   #refusal = "";
   #units = 0;
-  #usage = noUsage;
+  #usage: ModelUsage | undefined;
   #end: Reply["end"] | undefined;
 
   constructor(run: Run, attempt: number) {
@@ -48,7 +47,8 @@ export class ReplyRecorder {
     return this.#messageId === undefined && this.#reasoningId === undefined && this.#calls.size === 0;
   }
 
-  get usage(): ModelUsage {
+  /** Undefined: the provider has not said. */
+  get usage(): ModelUsage | undefined {
     return this.#usage;
   }
 
@@ -84,7 +84,7 @@ export class ReplyRecorder {
     const end = this.#end;
     if (!end) throw new ModelError("broken", "The model's reply ended in the middle");
     const calls = [...this.#calls.values()];
-    const change = this.#run.countStep(this.#usage);
+    const change = this.#run.countStep(this.#usage, calls.length === 0 ? answered(end) : undefined);
     for (const call of calls) call.complete();
     this.#closeReasoning();
     if (this.#messageId !== undefined) {
@@ -106,6 +106,8 @@ export class ReplyRecorder {
       const value = { messageId: this.#messageId, incomplete: true };
       this.#record({ case: "messageCompleted", value });
     }
+    // It was used all the same.
+    if (this.#usage) this.#stored.push(this.#run.recorder.note((draft) => this.#run.noteUsage(draft)));
     await this.#settled();
   }
 
@@ -150,7 +152,7 @@ export class ReplyRecorder {
       this.#flushMessage();
       if (this.#calls.size >= replyBounds.calls)
         throw new ModelError("invalid_reply", `The model made more than ${replyBounds.calls} calls in one reply`);
-      // The others are not named any further: a name never goes on after another call has begun.
+      // A tool's whole name does not go on after another call has begun.
       for (const other of this.#calls.values()) other.settleName();
       call = new StreamedCall({
         run: this.#run,

@@ -1,13 +1,14 @@
 // One call from a complete input to its end. Started is stored before the first side effect, and every path ends in one
 // Complete (T1, T4).
-import { ToolCallOutcome } from "../thread/schema.js";
+import type { EndReason } from "../model/model.js";
+import { ToolCallOutcome, ToolChoiceMode } from "../thread/schema.js";
 import type { ToolDefinition } from "../tool/tool.js";
 import { CallReport } from "./call-report.js";
 import { endOfReturned, endOfThrown } from "./end-of-tool.js";
 import { type CallEnd, recordEnd } from "./record-end.js";
 import type { Run, Scope } from "./run.js";
 import { endingOf } from "./stop.js";
-import { type CallInput, describe } from "./streamed-call.js";
+import type { CallInput } from "./streamed-call.js";
 
 /** What the loop goes on with. */
 export interface CallResult {
@@ -16,32 +17,49 @@ export interface CallResult {
   readonly stopIteration: boolean;
 }
 
-/** `truncated`: the reply was cut off at its length limit, and this call's input perhaps with it. */
-export async function runToolCall(run: Run, call: CallInput, truncated: boolean): Promise<CallResult> {
+/** `reason`: how the reply ended. One that was cut off may have cut off this call's input. */
+export async function runToolCall(run: Run, call: CallInput, reason: EndReason): Promise<CallResult> {
   const scope = run.callScope(call.id);
   try {
-    const end = refusal(run, call, truncated) ?? (await execute(run, call, scope));
+    const end = refusal(run, call, reason) ?? (await execute(run, call, scope));
     return await recordEnd(run, call, end);
   } finally {
     run.endCall(call.id);
   }
 }
 
+/** Ends a call that is not run because an earlier one has ended the run. */
+export async function skipToolCall(run: Run, call: CallInput): Promise<CallResult> {
+  const message = "Not run: an earlier call ended the run";
+  const outcome = ToolCallOutcome.CANCELLED;
+  try {
+    return await recordEnd(run, call, { outcome, summary: message, error: { kind: "run_ended", message } });
+  } finally {
+    run.endCall(call.id);
+  }
+}
+
 /** Why the call cannot run; undefined when it can. */
-function refusal(run: Run, { tool, toolName, checked }: CallInput, truncated: boolean): CallEnd | undefined {
+function refusal(run: Run, { tool, toolName, checked, text }: CallInput, reason: EndReason): CallEnd | undefined {
+  // Not every server keeps to what it was asked for.
+  if (run.options.toolChoice?.mode === ToolChoiceMode.NONE)
+    return rejected("tool_not_allowed", "No tools may be used in this run", "Answer in words");
   if (!tool) {
     const known = run.tools.list().map(({ name }) => name);
     const rest = known.length > 0 ? `The tools are: ${known.join(", ")}` : "There are no tools";
     return rejected("unknown_tool", `There is no tool named ${toolName}`, rest);
   }
-  if (!checked || checked.ok) return undefined;
-  if (truncated && checked.kind === "invalid_json")
+  // Nothing counts as an empty input, unless something may have been meant to come.
+  const isBroken = checked?.ok ? text.trim() === "" : checked?.kind === "invalid_json";
+  if (isBroken && reason === "truncated")
     return rejected(
       "truncated_input",
       "The input was cut off",
       "The reply reached its length limit: write a shorter input",
     );
-  return rejected(checked.kind, checked.message);
+  if (isBroken && reason === "filtered")
+    return rejected("truncated_input", "The input was cut off", "The provider filtered the reply");
+  return !checked || checked.ok ? undefined : rejected(checked.kind, checked.message);
 }
 
 const rejected = (kind: string, message: string, hint = ""): CallEnd => ({
@@ -55,7 +73,7 @@ async function execute(run: Run, call: CallInput, scope: Scope): Promise<CallEnd
   const tool = call.tool!;
   const input = call.checked?.ok ? call.checked.input : undefined;
   if (scope.stopped) return endingOf(scope.stopped);
-  const value = { toolCallId: call.id, summary: describe(tool, input) };
+  const value = { toolCallId: call.id, summary: call.summary };
   await run.recorder.record({ case: "toolCallStarted", value });
   if (scope.stopped) return endingOf(scope.stopped);
   const report = new CallReport(run, call.id, scope);
@@ -106,5 +124,8 @@ function endOf(tool: ToolDefinition, settled: Settled, scope: Scope): CallEnd {
   if (settled.wasStopped && settled.kind === "threw") return endingOf(scope.stopped!);
   if (settled.kind === "threw") return endOfThrown(settled.error);
   const returned = endOfReturned(tool, settled.outcome);
-  return settled.wasStopped ? { ...returned, ...endingOf(scope.stopped!), stopIteration: false } : returned;
+  if (!settled.wasStopped) return returned;
+  const ending = endingOf(scope.stopped!);
+  const modelText = `${ending.summary}. Until then the tool gave:\n${returned.modelText ?? ""}`;
+  return { ...returned, ...ending, modelText, stopIteration: false };
 }

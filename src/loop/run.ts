@@ -1,11 +1,13 @@
 // One open run while this process works on it: what it was asked for, what it has used, and what is under way in it.
+import { create } from "@bufbuild/protobuf";
 import type { ThreadKey } from "../log/event-log.js";
 import type { Model, ModelMessage, ModelUsage } from "../model/model.js";
 import type { RunRecorder } from "../recorder/run-recorder.js";
 import type { ThreadDraft } from "../recorder/thread-draft.js";
-import type { RunOptions, Usage } from "../thread/schema.js";
+import { RunCompletedSchema, type RunOptions, type Usage, UsageSchema } from "../thread/schema.js";
 import type { ToolRegistry } from "../tool/registry.js";
-import { type Stop, Stopped } from "./stop.js";
+import { type RunStop, type Stop, Stopped } from "./stop.js";
+import type { TurnEnd } from "./turn-end.js";
 
 export interface RunLimits {
   /** For tools that name no limit of their own. */
@@ -29,7 +31,8 @@ export interface RunParts {
   /** With all defaults filled in. */
   readonly options: RunOptions;
   readonly limits: RunLimits;
-  readonly usage: Usage;
+  /** Undefined while no provider has named any. */
+  readonly usage: Usage | undefined;
   readonly steps: number;
 }
 
@@ -73,9 +76,9 @@ export class Run {
   readonly messages: ModelMessage[] = [];
   readonly #scopes = new Set<Scope>();
   readonly #calls = new Map<string, Scope>();
-  #usage: Usage;
+  #usage: Usage | undefined;
   #steps: number;
-  #stop: Stop | undefined;
+  #stop: RunStop | undefined;
 
   constructor(parts: RunParts) {
     this.key = parts.key;
@@ -90,7 +93,8 @@ export class Run {
     this.#steps = parts.steps;
   }
 
-  get usage(): Usage {
+  /** Undefined while no provider has named any. */
+  get usage(): Usage | undefined {
     return this.#usage;
   }
 
@@ -99,12 +103,12 @@ export class Run {
     return this.#steps;
   }
 
-  get stopped(): Stop | undefined {
+  get stopped(): RunStop | undefined {
     return this.#stop;
   }
 
   /** Calls off everything under way, and everything that would begin. The first reason counts. */
-  stop(stop: Stop): void {
+  stop(stop: RunStop): void {
     this.#stop ??= stop;
     for (const scope of this.#scopes) scope.stop(this.#stop);
   }
@@ -138,15 +142,18 @@ export class Run {
     return scope !== undefined;
   }
 
-  /** A reply has come: what it used is kept with it. */
-  countStep(usage: ModelUsage): (draft: ThreadDraft) => void {
+  /** A reply has come: what it used is kept with it, and how it ended where nothing follows it. */
+  countStep(usage: ModelUsage | undefined, answered: TurnEnd | undefined): (draft: ThreadDraft) => void {
     this.#steps++;
     this.addUsage(usage);
-    return (draft) => draft.changeRun({ usage: this.#usage, steps: this.#steps });
+    const answer = answered && { answered: create(RunCompletedSchema, answered) };
+    return (draft) => draft.changeRun({ ...this.#used(), steps: this.#steps, ...answer });
   }
 
-  addUsage(usage: ModelUsage): void {
-    const before = this.#usage;
+  /** Undefined: the provider has not said. */
+  addUsage(usage: ModelUsage | undefined): void {
+    if (!usage) return;
+    const before = this.#usage ?? create(UsageSchema);
     this.#usage = {
       ...before,
       inputTokens: before.inputTokens + tokens(usage.inputTokens),
@@ -154,6 +161,15 @@ export class Run {
       outputTokens: before.outputTokens + tokens(usage.outputTokens),
       reasoningTokens: before.reasoningTokens + tokens(usage.reasoningTokens),
     };
+  }
+
+  /** What was used so far, for the thread's document. */
+  noteUsage(draft: ThreadDraft): void {
+    draft.changeRun(this.#used());
+  }
+
+  #used(): { usage?: Usage } {
+    return this.#usage ? { usage: this.#usage } : {};
   }
 }
 

@@ -1,21 +1,19 @@
 // The runs that this process works on: started by a message, gone on with after a restart, called off, and let go when the
 // server stops. Whatever happens to one, its thread is free in the end (T1).
 import { setTimeout as sleep } from "node:timers/promises";
-import { create } from "@bufbuild/protobuf";
 import { type EventLog, nameOf, type ThreadKey } from "../log/event-log.js";
 import type { Model } from "../model/model.js";
-import { interruptOpen, interruptRun } from "../recorder/interrupt.js";
+import { interruptRun } from "../recorder/interrupt.js";
 import type { Recorder } from "../recorder/recorder.js";
-import { serverStopped } from "../recorder/recordings.js";
 import { RunRecorder } from "../recorder/run-recorder.js";
 import type { ThreadDraft } from "../recorder/thread-draft.js";
 import { HeddleError, isError } from "../thread/errors.js";
-import { newEvent } from "../thread/event.js";
-import { type RunDocument, UsageSchema } from "../thread/schema.js";
+import type { RunDocument } from "../thread/schema.js";
 import type { ToolRegistry } from "../tool/registry.js";
 import { driveRun } from "./drive-run.js";
 import { type RunDefaults, resolveOptions, toolsFor } from "./options.js";
-import { cancelParked, isParked, parkedReason } from "./parked.js";
+import { cancelParked } from "./parked.js";
+import { recoverRun } from "./recover-run.js";
 import { Run, type RunLimits } from "./run.js";
 import { type SendRequest, startRun } from "./start-run.js";
 
@@ -69,10 +67,10 @@ export class Runs {
       throw new HeddleError("shutting_down", "The server is shutting down: send the message again elsewhere or later");
     const options = resolveOptions(request.options, this.#parts.defaults, this.#parts.tools);
     const model = this.#parts.modelFor(options.model);
-    const { runId } = await this.#writeAndLaunch(key, (draft) => {
-      const isFull = this.#active.size >= mostRuns;
-      return startRun(draft, request, { options, modelName: model.name, isFull });
-    });
+    const isFull = this.#active.size + this.#launching.size >= mostRuns;
+    const { runId } = await this.#writeAndLaunch(key, (draft) =>
+      startRun(draft, request, { options, modelName: model.name, isFull }),
+    );
     return runId;
   }
 
@@ -115,7 +113,8 @@ export class Runs {
   async recover(key: ThreadKey): Promise<void> {
     await this.#writeAndLaunch(key, (draft) => {
       const { runId } = draft.document;
-      return { runId, started: this.#recoverDraft(draft) };
+      const { afterRestart } = this.#parts;
+      return { runId, started: recoverRun(draft, { afterRestart, isOffered: (model) => this.#isOffered(model) }) };
     });
   }
 
@@ -141,36 +140,11 @@ export class Runs {
     }
   }
 
-  /** The run that goes on. */
-  #recoverDraft(draft: ThreadDraft): RunDocument | undefined {
-    const { state, document } = draft;
-    if (!state.run || document.lease) return undefined;
-    const { runId } = state.run;
-    if (!document.run || this.#parts.afterRestart === "end" || this.#lostModel(document.run)) {
-      interruptRun(draft, serverStopped);
-      return undefined;
-    }
-    interruptOpen(draft, serverStopped, isParked);
-    const parked = [...draft.state.calls.values()];
-    const record = (payload: Parameters<typeof newEvent>[0]["payload"]) =>
-      draft.record(newEvent({ runId, payload: payload! }));
-    if (parked.length === 0) {
-      if (state.run.suspended) record({ case: "runResumed", value: {} });
-      return document.run;
-    }
-    if (!state.run.suspended) {
-      const openToolCallIds = parked.map(({ call }) => call.id).slice(0, 256);
-      record({ case: "runSuspended", value: { reason: parkedReason(parked), openToolCallIds } });
-    }
-    return undefined;
-  }
-
-  #lostModel({ options }: RunDocument): boolean {
+  #isOffered(model: string): boolean {
     try {
-      this.#parts.modelFor(options?.model ?? "");
-      return false;
+      return this.#parts.modelFor(model) !== undefined;
     } catch {
-      return true;
+      return false;
     }
   }
 
@@ -186,7 +160,7 @@ export class Runs {
       workspace,
       options,
       limits,
-      usage: document.usage ?? create(UsageSchema),
+      usage: document.usage,
       steps: document.steps,
     });
     const work = async (): Promise<void> => {
@@ -207,7 +181,7 @@ export class Runs {
   /** Something broke that is not the model's or a tool's fault. The thread is freed as soon as it can be written. */
   async #giveUp({ key, runId }: Run): Promise<void> {
     const why = { reason: "something inside the server failed; its log says more", kind: "internal" };
-    for (;;) {
+    for (let attempt = 1; ; attempt++) {
       try {
         await this.#parts.recorder.write(key, (draft) => {
           if (draft.state.run?.runId === runId) interruptRun(draft, why);
@@ -215,6 +189,7 @@ export class Runs {
         return;
       } catch (error) {
         if (isError(error, "thread_deleted") || isError(error, "thread_not_found")) return;
+        if (attempt === 1) this.#parts.onError(error, key);
       }
       // At the next start, recovery does it.
       const isClosing = await sleep(giveUpEveryMs, false, { signal: this.#closing.signal }).catch(() => true);

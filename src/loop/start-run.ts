@@ -55,16 +55,23 @@ export function startRun(
   const remembered = create(RequestDocumentSchema, { requestId: request.requestId, runId, sha256 });
   const requests = [...draft.document.requests, remembered].slice(-limits.run.rememberedRequests);
   draft.changeDocument({ run, requests });
-  const echo = toJson(RunOptionsSchema, { ...options, instructions: "" }) as Record<string, never>;
+  const echo = toJson(RunOptionsSchema, echoed(options)) as Record<string, never>;
   const record = (payload: NonNullable<ThreadEventInit["payload"]>) => draft.record(newEvent({ runId, payload }));
   record({ case: "runStarted", value: { model: modelName, requestId: request.requestId, request: echo } });
   const messageId = newId();
   record({ case: "messageCreated", value: { messageId, role: Role.USER } });
-  for (const text of splitToUtf8Bytes(request.text, limits.deltaBytes))
+  for (const text of splitToUtf8Bytes(request.text, limits.ownDeltaBytes))
     record({ case: "messageDelta", value: { messageId, text } });
   record({ case: "messageCompleted", value: { messageId } });
   return { runId, started: run };
 }
+
+/** An echo is for reading: what is long is left out, and a long list is shown by its beginning. */
+const echoed = (options: RunOptions): RunOptions => ({
+  ...options,
+  instructions: "",
+  allowedTools: options.allowedTools.slice(0, 50),
+});
 
 /** What makes two requests the same, apart from their id. */
 function hashOf({ text, options }: SendRequest): Buffer {

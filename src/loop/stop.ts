@@ -1,14 +1,16 @@
 // Why something is called off, and what its calls are then told to people and programs as.
 import { ToolCallOutcome } from "../thread/schema.js";
 
-export type Stop =
+/** A run, and with it everything in it. */
+export type RunStop =
   /** Somebody called off the call or the run. */
   | { readonly kind: "cancelled"; readonly reason: string }
-  /** The call took longer than it was given. */
-  | { readonly kind: "tool_timeout"; readonly limitMs: number }
   | { readonly kind: "run_timeout"; readonly limitMs: number }
   /** The server goes away. */
   | { readonly kind: "server_stopping" };
+
+/** A call: with its run, or because it took longer than it was given. */
+export type Stop = RunStop | { readonly kind: "tool_timeout"; readonly limitMs: number };
 
 /** The reason of every signal that a model or a tool is given. */
 export class Stopped extends Error {

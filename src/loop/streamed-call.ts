@@ -18,6 +18,8 @@ export interface CallInput {
   /** As the model wrote it. */
   readonly text: string;
   readonly tool: ToolDefinition | undefined;
+  /** What is about to happen, for a person. Empty where nothing can be said. */
+  readonly summary: string;
   /** Undefined when there is no such tool. */
   readonly checked: CheckedInput<unknown> | undefined;
 }
@@ -60,9 +62,9 @@ export class StreamedCall {
     if (input) this.#takeInput(input);
   }
 
-  /** The name will not go on. A call without one waits: it may still come. */
+  /** Another call begins. A name that is a tool's is taken as it is; any other may still go on. */
   settleName(): void {
-    if (this.#stage === "naming" && this.#name !== "") this.#create();
+    if (this.#stage === "naming" && this.#parts.run.tools.get(this.#name)) this.#create();
   }
 
   complete(): void {
@@ -71,7 +73,8 @@ export class StreamedCall {
     const text = this.#pieces.join("");
     const checked = this.#tool && checkInput(this.#tool, text);
     const { id } = this.#parts;
-    this.#input = { id, toolName: this.#name, text, tool: this.#tool, checked };
+    const summary = this.#tool && checked?.ok ? describe(this.#tool, checked.input) : "";
+    this.#input = { id, toolName: this.#name, text, tool: this.#tool, checked, summary };
     this.#stage = "complete";
     const data = Buffer.from(text);
     const body = {
@@ -81,7 +84,6 @@ export class StreamedCall {
       mediaType: "application/json",
       data,
     } as const;
-    const summary = this.#tool && checked?.ok ? describe(this.#tool, checked.input) : "";
     const value = { toolCallId: id, summary, inputBytes: BigInt(data.length) };
     this.#parts.record({ case: "toolCallInputCompleted", value }, { bodies: [body], ...this.#noteProviderCall() });
   }
@@ -149,6 +151,8 @@ export class StreamedCall {
   #streamInput(text: string): void {
     const { run, id: toolCallId } = this.#parts;
     run.recorder.delta({ case: "toolCallInputDelta", value: { toolCallId, text } });
+    // What is too much for the stream as input is too much as text.
+    if (run.recorder.inputTruncated(toolCallId)) return;
     for (const { field, text: spoken } of this.#reader?.push(text) ?? []) {
       const purpose = purposes[this.#tool?.textFields?.find((known) => known.field === field)?.purpose ?? "speech"];
       run.recorder.delta({ case: "toolCallTextDelta", value: { toolCallId, field, purpose, text: spoken } });

@@ -34,6 +34,11 @@ export class Recorder {
     return (await this.#writer(key)).view;
   }
 
+  /** A text as it would be stored. */
+  redacted(text: string): string {
+    return this.#redactor.text(text);
+  }
+
   /** Threads that are being written now. */
   get writing(): number {
     return this.#writers.size;

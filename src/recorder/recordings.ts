@@ -127,7 +127,7 @@ export class Recordings {
     return head;
   }
 
-  /** After a restart: leases get a full term; runs that were Heddle's own ended with the process. Tried until it works. */
+  /** After a restart: leases get a full term; runs of Heddle's own go on or end. Tried until it works. */
   async recover(key: ThreadKey): Promise<void> {
     try {
       await this.#recoverNow(key);

@@ -44,7 +44,10 @@ export class RunRecorder {
   readonly #coalescer: Coalescer;
   /** How to make a delta of a lane again: everything but its text. */
   readonly #lanes = new Map<string, DeltaInit>();
+  /** Of calls whose input is still streaming. */
   readonly #inputBytes = new Map<string, number>();
+  /** Calls whose input is not on the stream whole. */
+  readonly #truncated = new Set<string>();
   /** What text of which subject could not be stored. */
   readonly #lost = new Map<string, Lost>();
   /** The first that nobody was told of. */
@@ -57,6 +60,7 @@ export class RunRecorder {
     this.#coalescer = new Coalescer({
       ...(windowMs !== undefined && { windowMs }),
       ...(schedule && { schedule }),
+      deltaBytes: limits.ownDeltaBytes,
       emit: (subject, deltas) =>
         this.#store(
           subject,
@@ -81,7 +85,7 @@ export class RunRecorder {
    * follows a hole.
    */
   record(payload: LifecycleInit, { bodies = [], change }: Along = {}): Promise<ThreadEvent> {
-    const event = newEvent({ runId: this.runId, payload: this.#withTruncation(payload) });
+    const event = newEvent({ runId: this.runId, payload });
     const subject = subjectId(event);
     if (payload.case === "runCompleted") this.#coalescer.close();
     else this.#flush(subject);
@@ -93,6 +97,7 @@ export class RunRecorder {
       const lost = this.#lost.get(subject) ?? this.#untold;
       this.#untold = undefined;
       if (lost) throw lost.error;
+      if (event.payload.case === "toolCallInputCompleted") this.#markTruncation(event.payload.value);
       const [recorded] = draft.recordBatch([event], chunks);
       change?.(draft);
       return recorded!;
@@ -116,7 +121,12 @@ export class RunRecorder {
 
   /** True once input was dropped because it had passed its bound. */
   inputTruncated(toolCallId: string): boolean {
-    return (this.#inputBytes.get(toolCallId) ?? 0) > limits.inputDeltaBytes;
+    return this.#truncated.has(toolCallId);
+  }
+
+  /** A text as it is stored. */
+  redacted(text: string): string {
+    return this.#recorder.redacted(text);
   }
 
   #flush(subject: string): void {
@@ -127,18 +137,23 @@ export class RunRecorder {
   #fits(toolCallId: string, text: string): boolean {
     const bytes = (this.#inputBytes.get(toolCallId) ?? 0) + utf8Bytes(text);
     this.#inputBytes.set(toolCallId, bytes);
-    return bytes <= limits.inputDeltaBytes;
+    if (bytes > limits.inputDeltaBytes) this.#truncated.add(toolCallId);
+    return !this.#truncated.has(toolCallId);
   }
 
-  #withTruncation(payload: LifecycleInit): LifecycleInit {
-    if (payload.case !== "toolCallInputCompleted" || !this.inputTruncated(payload.value.toolCallId ?? ""))
-      return payload;
-    return { ...payload, value: { ...payload.value, deltasTruncated: true } };
+  #markTruncation(completed: { toolCallId: string; deltasTruncated: boolean }): void {
+    completed.deltasTruncated = this.#truncated.delete(completed.toolCallId);
+    this.#inputBytes.delete(completed.toolCallId);
   }
 
   #store(subject: string, deltas: readonly DeltaInit[]): void {
     this.#write(subject, (draft) => {
-      for (const payload of deltas) draft.record(newEvent({ runId: this.runId, payload }));
+      for (const payload of deltas) {
+        // Redaction may make more of a text than came: what does not fit any more is dropped like the rest.
+        if (payload.case === "toolCallInputDelta" && !draft.takesInput(subject, payload.value.text ?? ""))
+          this.#truncated.add(subject);
+        else draft.record(newEvent({ runId: this.runId, payload }));
+      }
     });
   }
 

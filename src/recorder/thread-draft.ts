@@ -104,6 +104,12 @@ export class ThreadDraft implements ThreadView {
     this.document = { ...this.document, ...changes };
   }
 
+  /** Whether more raw input of a call fits on the stream. */
+  takesInput(callId: string, text: string): boolean {
+    const before = this.state.calls.get(callId)?.inputDeltaBytes ?? 0;
+    return before + Buffer.byteLength(text) <= limits.inputDeltaBytes;
+  }
+
   /** Keeps the provider's own id for a call in its document. */
   noteProviderCall(callId: string, providerCallId: string): void {
     const open = this.state.calls.get(callId);
@@ -155,8 +161,7 @@ export class ThreadDraft implements ThreadView {
         ? { state: open.state, rule: `a call has text in at most ${limits.textFields} fields` }
         : undefined;
     }
-    const bytes = open.inputDeltaBytes + Buffer.byteLength(payload.value.text);
-    if (bytes <= limits.inputDeltaBytes) return undefined;
+    if (this.takesInput(payload.value.toolCallId, payload.value.text)) return undefined;
     const rule = `input deltas stop at ${limits.inputDeltaBytes} bytes: send the whole input as a body`;
     return { state: open.state, rule };
   }

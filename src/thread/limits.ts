@@ -4,6 +4,8 @@ export const limits = {
   eventBytes: 64 * 1024,
   /** One text delta. */
   deltaBytes: 32 * 1024,
+  /** One delta of Heddle's own runs: redaction may more than double it, and it must still fit into an event. */
+  ownDeltaBytes: 16 * 1024,
   /** Input that goes out as deltas; the rest is only in the body. */
   inputDeltaBytes: 512 * 1024,
   /** A summary, in UTF-16 units (T5). */

@@ -23,6 +23,7 @@ export {
   OutputStream,
   PlanEntry_Status as PlanEntryStatus,
   Role,
+  RunCompletedSchema,
   RunOutcome,
   SuspendReason,
   TextPurpose,
