@@ -14,9 +14,12 @@ import type { RawCommitsAsks } from "../workers/raw-commits.js";
 import type { SubscriberAsks } from "../workers/subscribers.js";
 
 const rounds = 7;
-/** Of one run, one after the other; a thread has one run. */
+/** Of one run, one after the other. Each run is a conversation of its own. */
 const calls = 40;
-const runsPerRound = 5;
+/** One run after the other, beside the bare commits: what a call takes by itself. */
+const runsInTurn = 5;
+/** As many at once, beside the SDK: what a call takes on a server that has something to do. */
+const runsAtOnce = 32;
 /** A token every so often: about what a fast model does, and longer than the coalescing window. */
 const tokenPace = { count: 40, intervalMs: 40 } as const;
 
@@ -29,51 +32,57 @@ export const engine: Scenario = {
     const sdk = await bench.workspace.worker<AiSdkAsks>("ai-sdk.ts");
     const commit = await commitSubject(bench.workspace);
     bench.progress(`engine: a run of ${calls} calls makes ${await raw.ask("prepare", calls)} commits`);
-    const repeat = bench.quick ? 1 : runsPerRound;
-    const used: Record<string, number[]> = { heddle: [], raw: [], sdk: [] };
-    const timed = (name: string, worker: Running<unknown>, run: () => Promise<number>) => async () => {
-      if (name === "heddle") await heddle.prepare(repeat);
-      const before = await worker.ask("usage", undefined);
-      let ms = 0;
-      for (let count = 0; count < repeat; count++) ms += await run();
-      const { cpuUs } = await worker.ask("usage", undefined);
-      used[name]!.push((cpuUs - before.cpuUs) / (repeat * calls));
-      return (ms * 1000) / (repeat * calls);
-    };
+    const turns = bench.quick ? 1 : runsInTurn;
+    const atOnce = bench.quick ? 2 : runsAtOnce;
+    const timeOf: Record<string, number[]> = { heddle: [], raw: [], sdk: [], heddleAtOnce: [] };
+    /** CPU of a call; its time is kept aside. */
+    const cpu =
+      (name: string, worker: Running<unknown>, use: { runs: number; work: () => Promise<number> }) => async () => {
+        if (worker === heddle.server) await heddle.prepare(use.runs);
+        const before = await worker.ask("usage", undefined);
+        const ms = await use.work();
+        const { cpuUs } = await worker.ask("usage", undefined);
+        timeOf[name]!.push((ms * 1000) / (use.runs * calls));
+        return (cpuUs - before.cpuUs) / (use.runs * calls);
+      };
     const measures = {
-      heddle: timed("heddle", heddle.server, () => heddle.run(calls)),
-      raw: timed("raw", raw, () => raw.ask("commit", undefined)),
-      sdk: timed("sdk", sdk, () => sdk.ask("calls", calls)),
+      heddle: cpu("heddle", heddle.server, { runs: turns, work: () => inTurn(turns, () => heddle.run(1, calls)) }),
+      raw: cpu("raw", raw, { runs: turns, work: () => inTurn(turns, () => raw.ask("commit", undefined)) }),
+      heddleAtOnce: cpu("heddleAtOnce", heddle.server, { runs: atOnce, work: () => heddle.run(atOnce, calls) }),
+      sdk: cpu("sdk", sdk, { runs: atOnce, work: () => sdk.ask("calls", { runs: atOnce, calls }) }),
       token: () => heddle.tokens(),
       commit: () => commit(),
     };
-    for (let warm = 0; warm < (bench.quick ? 1 : 4); warm++) await interleaved(1, measures);
-    for (const values of Object.values(used)) values.length = 0;
-    const measured = await interleaved(bench.quick ? 1 : rounds, measures, (round, values) => {
-      const cpu = Object.entries(used).map(([name, all]) => `${name} ${micros(all.at(-1)!)} CPU`);
-      bench.progress(
-        `engine, round ${round}: ${cpu.join(", ")}; heddle ${micros(values.heddle)}, raw ${micros(values.raw)}, token ${millis(values.token)}, commit ${millis(values.commit)}`,
+    for (let warm = 0; warm < (bench.quick ? 1 : 3); warm++) await interleaved(1, measures);
+    for (const values of Object.values(timeOf)) values.length = 0;
+    const measured = await interleaved(bench.quick ? 1 : rounds, measures, (round, { token, commit, ...cpus }) => {
+      const texts = Object.entries(cpus).map(
+        ([name, value]) => `${name} ${micros(value)} CPU, ${micros(timeOf[name]!.at(-1)!)}`,
       );
+      bench.progress(`engine, round ${round}: ${texts.join("; ")}; token ${millis(token)}, commit ${millis(commit)}`);
     });
     const bare = (values: readonly number[]) => ({ name: "its bare commits, raw lmdb", values });
+    const sdkPeer = (values: readonly number[]) => ({ name: "Vercel AI SDK, nothing stored", values });
     const call = "tool call, created → complete";
+    const many = `${call}, ${atOnce} runs at once`;
     return [
-      atMost({ figure: `${call}: CPU`, heddle: used["heddle"]!, peer: bare(used["raw"]!), times: 1.5, show: micros }),
-      atMost({ figure: `${call}: time`, heddle: measured.heddle, peer: bare(measured.raw), times: 1.5, show: micros }),
+      atMost({ figure: `${call}: CPU`, heddle: measured.heddle, peer: bare(measured.raw), times: 1.5, show: micros }),
       atMost({
-        figure: `${call}: CPU`,
-        heddle: used["heddle"]!,
-        peer: { name: "Vercel AI SDK, not durable", values: used["sdk"]! },
+        figure: `${call}: time`,
+        heddle: timeOf["heddle"]!,
+        peer: bare(timeOf["raw"]!),
+        times: 1.5,
+        show: micros,
+      }),
+      atMost({
+        figure: `${many}: CPU`,
+        heddle: measured.heddleAtOnce,
+        peer: sdkPeer(measured.sdk),
         times: 1 / 3,
         spoken: "1/3",
         show: micros,
       }),
-      noted({
-        figure: `${call}: time`,
-        heddle: measured.heddle,
-        peer: { name: "Vercel AI SDK, not durable", values: measured.sdk },
-        show: micros,
-      }),
+      noted({ figure: `${many}: time`, heddle: timeOf["heddleAtOnce"]!, peer: sdkPeer(timeOf["sdk"]!), show: micros }),
       atMost({
         figure: "token → MessageDelta delivered, p50",
         heddle: measured.token,
@@ -85,31 +94,40 @@ export const engine: Scenario = {
   },
 };
 
+async function inTurn(times: number, run: () => Promise<number>): Promise<number> {
+  let ms = 0;
+  for (let count = 0; count < times; count++) ms += await run();
+  return ms;
+}
+
 /** One subscriber follows whatever is measured. */
 async function heddleSubject(workspace: Workspace) {
   const server = await workspace.worker<EngineAsks>("engine-inside.ts", [workspace.directory()]);
-  const followed = async () => {
-    const opened = await server.ask("open", undefined);
-    const subscribers = await workspace.worker<SubscriberAsks>("subscribers.ts");
-    const { port, threadId } = opened;
-    await subscribers.ask("open", { port, threadIds: [threadId], connections: 1, streams: 1, timed: true });
-    return { threadId, subscribers };
+  const subscribers = await workspace.worker<SubscriberAsks>("subscribers.ts");
+  const talkers = await workspace.worker<SubscriberAsks>("subscribers.ts");
+  const follow = async (worker: Running<SubscriberAsks>, streams: number): Promise<string[]> => {
+    const threadIds: string[] = [];
+    let port = 0;
+    for (let count = 0; count < streams; count++) {
+      const opened = await server.ask("open", undefined);
+      port = opened.port;
+      threadIds.push(opened.threadId);
+    }
+    await worker.ask("open", { port, threadIds, connections: 1, streams, timed: true });
+    return threadIds;
   };
-  const talk = await followed();
-  const prepared: Awaited<ReturnType<typeof followed>>[] = [];
+  const [threadId] = (await follow(talkers, 1)) as [string];
+  const talk = { threadId, subscribers: talkers };
+  let prepared: string[] = [];
   return {
     server,
-    /** Outside of the measured time: threads for so many runs, a new conversation each, with a subscriber. */
+    /** Outside of the measured time: threads for so many runs, each with a subscriber. */
     prepare: async (runs: number): Promise<void> => {
-      for (const { subscribers } of prepared.splice(0)) await subscribers.stop();
-      for (let run = 0; run < runs; run++) prepared.push(await followed());
+      await subscribers.ask("close", undefined);
+      prepared = await follow(subscribers, runs);
     },
-    run: async (count: number): Promise<number> => {
-      const next = prepared.shift()!;
-      const ms = await server.ask("calls", { threadId: next.threadId, calls: count });
-      prepared.push(next);
-      return ms;
-    },
+    run: (runs: number, count: number): Promise<number> =>
+      server.ask("calls", { threadIds: prepared.splice(0, runs), calls: count }),
     tokens: async (): Promise<number> => {
       for (let attempt = 0; attempt < 5; attempt++) {
         const delays = await tokenDelays(server, talk);

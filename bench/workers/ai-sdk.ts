@@ -35,32 +35,37 @@ function parts(step: number, calls: number): Part[] {
 }
 
 const asks = {
-  calls: async (calls: number): Promise<number> => {
+  /** So many conversations at once, each with so many calls, one after the other. How long it took. */
+  calls: async ({ runs, calls }: { runs: number; calls: number }): Promise<number> => {
     const startedAt = performance.now();
-    let step = 0;
-    let results = 0;
-    const model = new MockLanguageModelV3({
-      doStream: async () => ({
-        stream: simulateReadableStream({ chunks: parts(step++, calls), initialDelayInMs: null, chunkDelayInMs: null }),
-      }),
-    });
-    const result = streamText({
-      model,
-      prompt: String(calls),
-      tools: {
-        nothing: tool({
-          description: "Does nothing.",
-          inputSchema: z.object({ path: z.string(), line: z.number() }),
-          execute: async () => ({ ok: true }),
-        }),
-      },
-      stopWhen: stepCountIs(calls + 1),
-    });
-    for await (const part of result.fullStream) if (part.type === "tool-result") results++;
-    if (results !== calls) throw new Error(`The AI SDK ran ${results} of ${calls} calls`);
+    await Promise.all(Array.from({ length: runs }, () => converse(calls)));
     return performance.now() - startedAt;
   },
 };
+
+async function converse(calls: number): Promise<void> {
+  let step = 0;
+  let results = 0;
+  const model = new MockLanguageModelV3({
+    doStream: async () => ({
+      stream: simulateReadableStream({ chunks: parts(step++, calls), initialDelayInMs: null, chunkDelayInMs: null }),
+    }),
+  });
+  const result = streamText({
+    model,
+    prompt: String(calls),
+    tools: {
+      nothing: tool({
+        description: "Does nothing.",
+        inputSchema: z.object({ path: z.string(), line: z.number() }),
+        execute: async () => ({ ok: true }),
+      }),
+    },
+    stopWhen: stepCountIs(calls + 1),
+  });
+  for await (const part of result.fullStream) if (part.type === "tool-result") results++;
+  if (results !== calls) throw new Error(`The AI SDK ran ${results} of ${calls} calls`);
+}
 
 export type AiSdkAsks = typeof asks;
 answerAsks(asks);

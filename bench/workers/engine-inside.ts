@@ -1,5 +1,5 @@
 // A server whose engine is asked from inside its process. Arguments: the data directory.
-import { EventEmitter, once } from "node:events";
+import { EventEmitter } from "node:events";
 import type { Model, ModelEvent } from "../../src/model/model.js";
 import { newId } from "../../src/thread/ids.js";
 import { answerAsks } from "../support/ask.js";
@@ -37,27 +37,39 @@ async function* streamTokens({ count, intervalMs, sentMs }: NonNullable<typeof t
   yield { type: "end", reason: "stop", providerReason: "stop" };
 }
 
-const send = async (threadId: string, text: string): Promise<void> => {
-  const idle = once(bus, "idle");
-  await core.threads.send(threadId, { requestId: newId(), text, options: undefined });
-  await idle;
-};
+const send = (threadId: string, text: string): Promise<string> =>
+  core.threads.send(threadId, { requestId: newId(), text, options: undefined });
+
+function runsEnded(count: number): Promise<void> {
+  let left = count;
+  return new Promise((resolve) => {
+    bus.on("idle", function onIdle() {
+      if (--left > 0) return;
+      bus.off("idle", onIdle);
+      resolve();
+    });
+  });
+}
 
 const asks = {
   open: async () => {
     const { id: threadId } = await core.threads.create({ threadId: "", title: "bench", labels: {} });
     return { port: server.port, threadId };
   },
-  /** One run with so many calls, one after the other. How long it took. */
-  calls: async ({ threadId, calls }: { threadId: string; calls: number }): Promise<number> => {
+  /** A run in each of the threads, all at once; each with so many calls, one after the other. How long it took. */
+  calls: async ({ threadIds, calls }: { threadIds: readonly string[]; calls: number }): Promise<number> => {
     const startedAt = performance.now();
-    await send(threadId, String(calls));
+    const ended = runsEnded(threadIds.length);
+    await Promise.all(threadIds.map((threadId) => send(threadId, String(calls))));
+    await ended;
     return performance.now() - startedAt;
   },
   /** One run whose reply is so many tokens. When each was given to the loop. */
   tokens: async ({ threadId, ...pace }: { threadId: string; count: number; intervalMs: number }) => {
     tokens = { ...pace, sentMs: new Float64Array(pace.count) };
+    const ended = runsEnded(1);
     await send(threadId, "talk");
+    await ended;
     const { sentMs } = tokens;
     tokens = undefined;
     return sentMs;
