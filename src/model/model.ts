@@ -2,7 +2,8 @@
 //
 // What a model promises:
 // M1 Events come as the provider sends them: nothing is held back until the reply is whole.
-// M2 Pieces of a tool call carry the call's place in the reply (`index`); pieces of several calls may interleave.
+// M2 Pieces of a tool call carry the call's place in the reply (`index`); pieces of several calls may interleave. A name may
+//    come in pieces, too; once it is a tool's whole name and another call has begun, it is taken as it is.
 // M3 The last event is `end`. A stream that ends without it, or breaks, throws a ModelError.
 // M4 Every failure is a ModelError, whose message is one line for a person and never holds a key.
 // M5 When the signal is aborted the stream ends soon, by throwing the signal's reason or a ModelError.

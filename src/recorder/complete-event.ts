@@ -33,7 +33,15 @@ export interface Surroundings {
 }
 
 export function completeEvent(draft: ThreadEvent, around: Surroundings): ThreadEvent {
-  const event = { ...draft, threadId: around.threadId, sequence: around.sequence, time: draft.time ?? now() };
+  // Written out: every event passes here, and a copy of whatever shape came is many times slower.
+  const event: ThreadEvent = {
+    $typeName: draft.$typeName,
+    threadId: around.threadId,
+    sequence: around.sequence,
+    time: draft.time ?? now(),
+    runId: draft.runId,
+    payload: draft.payload,
+  };
   // The draft passed `eventFault`, so its payload is a stored one.
   event.payload = completed(draft.payload as StoredPayload, event, around);
   return event;
