@@ -72,7 +72,7 @@ export class RunRecorder {
   /** Text that streams. Stored soon, in order; a failure shows in the next `record`. Input beyond its bound is dropped. */
   delta(payload: DeltaInit): void {
     const text = payload.value.text ?? "";
-    const subject = subjectId(newEvent({ payload }));
+    const subject = subjectOf(payload);
     if (payload.case === "toolCallInputDelta" && !this.#fits(subject, text)) return;
     const lane = laneOf(payload, subject);
     this.#lanes.set(lane, payload);
@@ -186,6 +186,17 @@ function chunksOf({ data, ...body }: Body): ContentChunk[] {
     chunks.push({ $typeName: "heddle.v1.ContentChunk", ...body, offset: BigInt(offset), data: piece });
   }
   return chunks;
+}
+
+function subjectOf(payload: DeltaInit): string {
+  switch (payload.case) {
+    case "messageDelta":
+      return payload.value.messageId ?? "";
+    case "reasoningDelta":
+      return payload.value.reasoningId ?? "";
+    default:
+      return payload.value.toolCallId ?? "";
+  }
 }
 
 const withText = (payload: DeltaInit, text: string): DeltaInit =>

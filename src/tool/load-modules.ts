@@ -39,7 +39,7 @@ async function load(path: string): Promise<unknown> {
   } catch (cause) {
     throw timeUp.signal.aborted
       ? refused(path, `it did not load within ${loadMs / 1000} seconds; look for an await at its top that never ends`)
-      : refused(path, `it cannot be loaded (${reasonWords(cause)}); correct it, or take it out of the list`, cause);
+      : refused(path, `it cannot be loaded (${reasonWords(cause)}); ${adviceFor(cause)}`, cause);
   } finally {
     clearTimeout(timer);
   }
@@ -71,6 +71,12 @@ const repeated = (name: string, path: string, other: string): string =>
   path === other
     ? `it gives two tools the name "${name}", or stands in the list twice; rename one, or list it once`
     : `its tool "${name}" has the name of one in ${other}; rename one`;
+
+/** Node finds packages beside the module that imports them, not beside the server. */
+const adviceFor = (cause: unknown): string =>
+  (cause as NodeJS.ErrnoException | undefined)?.code === "ERR_MODULE_NOT_FOUND"
+    ? "install what it imports where it stands (npm install heddle zod), or take it out of the list"
+    : "correct it, or take it out of the list";
 
 const reasonWords = (cause: unknown): string =>
   cleanSummary(cause instanceof Error ? `${cause.name}: ${cause.message}` : String(cause), reasonUnits);
