@@ -2,7 +2,7 @@
 import { InvalidArgumentError } from "commander";
 import { isUuid } from "../thread/ids.js";
 import { usageEnding } from "./exit.js";
-import { Failure } from "./source.js";
+import { Failure } from "./failure.js";
 import { clip, safeLine } from "./terminal.js";
 
 const longestShown = 60;

@@ -4,19 +4,25 @@ import { type ContentInfo, ContentRole } from "../../gen/heddle/v1/content_pb.js
 import { type ToolCall, ToolCallState, ToolKind, type ToolSource } from "../../gen/heddle/v1/tool_call_pb.js";
 import type { GetToolCallResponse } from "../../gen/heddle/v1/tool_call_service_pb.js";
 import { dateTime, durationText, sizeText } from "./format.js";
+import { markOfCall } from "./marks.js";
+import { commandLine, type Where } from "./next-command.js";
 import { type Style, safeBlock, safeLine } from "./terminal.js";
-import { errorText, joined, outcomeWord, word } from "./words.js";
+import { errorText, exitCodeText, joined, outcomeWord, word } from "./words.js";
 
 /** Larger bodies are named, not shown. */
 const largestShownBytes = 4096;
 const labelWidth = 10;
 
-export function callText({ toolCall: call, contents }: GetToolCallResponse, style: Style): string {
+/** `where` is what led to the call: commands that are named here must lead there too. */
+export function callText(
+  { toolCall: call, contents }: GetToolCallResponse,
+  { style, where }: { style: Style; where: Where },
+): string {
   if (call === undefined) return "The server sent no tool call.";
   const bodies = new Map(contents.map(({ info, data }) => [info?.contentId, data]));
   return [
     heading(call, style),
-    ...factsOf(call).map(([label, value]) => `  ${style.dim(label.padEnd(labelWidth))} ${safeLine(value)}`),
+    ...factsOf(call, where).map(([label, value]) => `  ${style.dim(label.padEnd(labelWidth))} ${safeLine(value)}`),
     ...call.locations.map(
       ({ path, line }) =>
         `  ${style.dim("location".padEnd(labelWidth))} ${safeLine(line === 0 ? path : `${path}:${line}`)}`,
@@ -28,24 +34,24 @@ export function callText({ toolCall: call, contents }: GetToolCallResponse, styl
 function heading(call: ToolCall, style: Style): string {
   const isOver = call.state === ToolCallState.OVER;
   const state = isOver ? outcomeWord(call.outcome) : word(ToolCallState, call.state);
-  const paint = !isOver ? style.cyan : state === "succeeded" ? style.green : style.red;
+  const paint = isOver ? style[markOfCall(call.outcome).paint] : style.cyan;
   return `${style.bold(safeLine(call.title || call.toolName))}  ${paint(state)}`;
 }
 
 /** Label and value, without those that have nothing to say. */
-function factsOf(call: ToolCall): (readonly [string, string])[] {
+function factsOf(call: ToolCall, where: Where): (readonly [string, string])[] {
   const { error } = call;
   const facts: (readonly [string, string])[] = [
     ["doing", call.startedSummary],
-    ["result", call.completeSummary],
-    ["error", error === undefined ? "" : errorText(error, call.completeSummary)],
+    ["summary", call.completeSummary],
+    ["error", error === undefined ? "" : errorText(error, call.completeSummary, call.outcome)],
     ["exit code", exitCode(call)],
     ["tool", joined(call.toolName, word(ToolKind, call.kind), sourceText(call.source))],
     ["created", dateTime(call.createTime)],
     ["started", call.startTime === undefined ? "" : dateTime(call.startTime)],
     ["ended", call.completeTime === undefined ? "" : dateTime(call.completeTime)],
     ["took", call.duration === undefined ? "" : durationText(call.duration)],
-    ["output", call.outputBytes === 0n ? "" : sizeText(call.outputBytes)],
+    ["output", outputText(call, where)],
     ["id", call.id],
     ["provider", call.providerCallId === "" ? "" : `calls it ${call.providerCallId}`],
     ["thread", call.threadId],
@@ -62,10 +68,15 @@ function factsOf(call: ToolCall): (readonly [string, string])[] {
   return facts.filter(([, value]) => value !== "");
 }
 
-/** A command that is over has an exit code, known or not. */
 function exitCode(call: ToolCall): string {
-  if (call.exitCode !== undefined) return String(call.exitCode);
-  return call.kind === ToolKind.EXECUTE && call.state === ToolCallState.OVER ? "unknown" : "";
+  return call.state === ToolCallState.OVER ? exitCodeText({ ...call, summary: "" }).replace(/^exit code /, "") : "";
+}
+
+/** What a call prints is in the events alone. */
+function outputText({ outputBytes, threadId, createdSequence }: ToolCall, where: Where): string {
+  if (outputBytes === 0n) return "";
+  const follow = commandLine(`follow ${threadId} --after ${createdSequence} --no-follow --json`, where);
+  return `${sizeText(outputBytes)}, in toolCallOutputDelta of: ${follow}`;
 }
 
 function sourceText(source: ToolSource | undefined): string {

@@ -42,7 +42,7 @@ async function call(context: Context, toolCallId: string, flags: CallFlags): Pro
     const response = await source.call(toolCallId, signal);
     const text = flags.json
       ? toJsonString(GetToolCallResponseSchema, response)
-      : callText(response, styleFor(io, "stdout"));
+      : callText(response, { style: styleFor(io, "stdout"), where: flags });
     await io.stdout.write(`${text}\n`);
   });
 }

@@ -7,7 +7,6 @@ import {
   type PlanUpdated,
   Role,
   type RunCompleted,
-  RunOutcome,
   type RunSuspended,
   type StreamThreadEventsResponse,
   SuspendReason,
@@ -17,10 +16,12 @@ import {
   ToolCallPhase,
   type ToolCallProgress,
 } from "../../gen/heddle/v1/event_pb.js";
-import { ToolCallOutcome, ToolKind } from "../../gen/heddle/v1/tool_call_pb.js";
+import type { ToolKind } from "../../gen/heddle/v1/tool_call_pb.js";
 import { durationText, sizeText } from "./format.js";
+import { markOfCall, marks } from "./marks.js";
+import { runEndOf } from "./run-end.js";
 import { clip, type Style, safeLine } from "./terminal.js";
-import { errorText, joined, outcomeWord, word } from "./words.js";
+import { errorText, exitCodeText, joined, outcomeWord, word } from "./words.js";
 
 export interface Row {
   readonly icon: string;
@@ -60,12 +61,7 @@ export function rowOf({ payload }: StreamThreadEventsResponse, known: Known): Ro
     case "runResumed":
       return { icon: "▶", word: "run", text: "goes on", paint: "cyan" };
     case "runCompleted":
-      return {
-        icon: "■",
-        word: "run",
-        text: runEnd(payload.value),
-        paint: payload.value.outcome === RunOutcome.SUCCEEDED ? "green" : "red",
-      };
+      return runEnd(payload.value);
     case "messageCreated":
       return { icon: "›", word: "message", text: word(Role, payload.value.role) };
     case "messageDelta":
@@ -125,8 +121,8 @@ export function rowOf({ payload }: StreamThreadEventsResponse, known: Known): Ro
     case "toolDiscoveryComplete": {
       const { serverLabel, success, toolCount, errorMessage } = payload.value;
       return success
-        ? { icon: "✓", word: "discovery", text: `${safeLine(serverLabel)} has ${toolCount} tools`, paint: "green" }
-        : { icon: "✗", word: "discovery", text: safeLine(`${serverLabel}: ${errorMessage}`), paint: "red" };
+        ? { ...marks.succeeded, word: "discovery", text: `${safeLine(serverLabel)} has ${toolCount} tools` }
+        : { ...marks.failed, word: "discovery", text: safeLine(`${serverLabel}: ${errorMessage}`) };
     }
     case "ready":
       return { icon: "·", word: "ready", text: `the head is ${payload.value.headSequence}`, paint: "dim" };
@@ -174,32 +170,21 @@ const delta = (what: string, text: string): Row => ({
 });
 
 function completed(complete: ToolCallComplete, known: Known): Row {
-  const { duration, exitCode, error, outcome, success } = complete;
-  const isExecution = known.calls.get(complete.toolCallId)?.kind === ToolKind.EXECUTE;
-  const exit = exitCode === undefined ? (isExecution ? "exit code unknown" : "") : `exit code ${exitCode}`;
+  const { duration, error, outcome } = complete;
   const facts = [
     duration === undefined ? "" : durationText(duration),
-    exit,
-    error === undefined ? "" : errorText(error, complete.summary),
+    exitCodeText({ ...complete, kind: known.calls.get(complete.toolCallId)?.kind }),
+    error === undefined ? "" : errorText(error, complete.summary, outcome),
   ];
-  return {
-    icon: success ? "✓" : "✗",
-    word: outcomeWord(outcome),
-    text: about(complete, known, { facts }),
-    paint: success ? "green" : outcome === ToolCallOutcome.CANCELLED ? "yellow" : "red",
-  };
+  return { ...markOfCall(outcome), word: outcomeWord(outcome), text: about(complete, known, { facts }) };
 }
 
 function answered(resolved: ToolCallApprovalResolved, known: Known): Row {
   const isAllowed = resolved.decision === Decision.ALLOWED;
   const by = resolved.resolvedBy && `by ${resolved.resolvedBy}`;
   const summary = joined(word(Decision, resolved.decision), by, resolved.reason);
-  return {
-    icon: isAllowed ? "✓" : "✗",
-    word: "approval",
-    text: about(resolved, known, { summary }),
-    paint: isAllowed ? "green" : "red",
-  };
+  const mark = isAllowed ? marks.succeeded : marks.calledOff;
+  return { ...mark, word: "approval", text: about(resolved, known, { summary }) };
 }
 
 function progress({ phase, completed: done, total, message, startedSummary, elapsed }: ToolCallProgress) {
@@ -221,9 +206,9 @@ function waiting({ reason, openToolCallIds }: RunSuspended): string {
   return `waits for ${what ?? "something outside"}${openToolCallIds.length > 1 ? ` (${openToolCallIds.length} calls)` : ""}`;
 }
 
-function runEnd({ outcome, usage, finishReason, errorMessage }: RunCompleted): string {
-  const tokens = usage === undefined ? "" : `${usage.inputTokens} tokens in, ${usage.outputTokens} out`;
-  return safeLine(joined(word(RunOutcome, outcome), finishReason, tokens, errorMessage));
+function runEnd(run: RunCompleted): Row {
+  const { mark, outcome, why, tokens } = runEndOf(run);
+  return { ...mark, word: "run", text: safeLine(joined(why === "" ? outcome : `${outcome}: ${why}`, tokens)) };
 }
 
 function planText({ entries }: PlanUpdated): string {

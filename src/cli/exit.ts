@@ -78,6 +78,7 @@ function problemsText(error: HeddleError, problems: readonly Error[]): string {
 function endingOfConnectError(error: ConnectError, server: string | undefined): Ending {
   const said = safeLine(error.rawMessage);
   if (error.cause instanceof ClosedWithoutAnswer && server !== undefined) return noAnswer(server);
+  if (isAboutTls(error) && server?.startsWith("https:")) return notTls(server);
   switch (error.code) {
     case Code.NotFound:
       return {
@@ -119,6 +120,16 @@ function noAnswer(server: string): Ending {
   const message = server.startsWith("http:")
     ? `${closed}: it does not speak plain HTTP/2. If it speaks TLS, try --server ${server.replace("http:", "https:")}`
     : closed;
+  return { code: exitCodes.unreachable, message };
+}
+
+/** TLS was spoken to somebody who does not. */
+const isAboutTls = ({ cause }: ConnectError): boolean =>
+  /^(?:ERR_SSL_(?:WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG|HTTP_REQUEST)|EPROTO)$/.test(codeOf(cause));
+
+function notTls(server: string): Ending {
+  const plain = server.replace("https:", "http:");
+  const message = `something listens at ${server}, but it speaks no TLS: try --server ${plain}`;
   return { code: exitCodes.unreachable, message };
 }
 

@@ -50,7 +50,9 @@ async function follow(context: Context, threadId: string, flags: FollowFlags): P
   const { io, signal } = context;
   const { dim } = styleFor(io, "stderr");
   const line = flags.json ? jsonLine : eventLines(styleFor(io, "stdout"), () => new Date());
+  const say = (text: string) => void io.stderr.write(`${dim(`heddle: ${safeLine(text)}`)}\n`).catch(() => {});
   await withSource(context, flags, async (source) => {
+    if (source.foundIn !== undefined && flags.follow) say(`no server holds ${source.foundIn}: it is read to its end`);
     const events = source.events({
       threadId,
       afterSequence: flags.after ?? 0n,
@@ -58,7 +60,7 @@ async function follow(context: Context, threadId: string, flags: FollowFlags): P
       control: flags.control,
       signal,
       backoff: patience,
-      onState: reportOutages((text) => void io.stderr.write(`${dim(`heddle: ${text}`)}\n`).catch(() => {})),
+      onState: reportOutages(say),
     });
     let isBegun = false;
     try {
@@ -99,8 +101,7 @@ export const jsonLine = (event: StreamThreadEventsResponse): string =>
 export function reportOutages(say: (text: string) => void): (state: FollowState) => void {
   let waits = 0;
   return (state) => {
-    if (state.state === "waiting" && ++waits === 2)
-      say(`connection lost (${safeLine(state.reason.rawMessage)}); trying again`);
+    if (state.state === "waiting" && ++waits === 2) say(`connection lost (${state.reason.rawMessage}); trying again`);
     if (state.state !== "open") return;
     if (waits >= 2) say("connected again");
     waits = 0;

@@ -1,5 +1,6 @@
 // What a command may touch of the process, so that tests can run one without starting another process.
 import type { Environment } from "../config.js";
+import { captureOutput } from "./foreign-output.js";
 
 export interface Output {
   readonly isTTY: boolean;
@@ -21,6 +22,8 @@ export interface Io {
   onSignal(listener: (name: SignalName) => void): void;
   /** Calls the listener when the process ends, however it does; until the returned function is called. What it writes to a terminal arrives. */
   onExit(listener: () => void): () => void;
+  /** Calls the listener with each line that others in the process print, in place of printing it; until the returned function is called. */
+  onForeignOutput(listener: (line: string) => void): () => void;
   /** Leaves at once, whatever is open. */
   exit(code: number): void;
 }
@@ -37,6 +40,7 @@ export function processIo(): Io {
       process.on("exit", listener);
       return () => process.off("exit", listener);
     },
+    onForeignOutput: captureOutput,
     exit: (code) => process.exit(code),
   };
 }
@@ -44,6 +48,7 @@ export function processIo(): Io {
 function output(stream: NodeJS.WriteStream): Output {
   // The error also reaches the callback of the write that failed; without a listener it would end the process with a trace.
   stream.on("error", () => {});
+  const write = stream.write.bind(stream); // Now: what others write may be taken later.
   return {
     isTTY: stream.isTTY === true,
     get columns() {
@@ -54,7 +59,7 @@ function output(stream: NodeJS.WriteStream): Output {
     },
     write: (data) =>
       new Promise((resolve, reject) => {
-        stream.write(data, (error) => (error ? reject(error) : resolve()));
+        write(data, (error) => (error ? reject(error) : resolve()));
       }),
   };
 }

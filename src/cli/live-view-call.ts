@@ -1,18 +1,20 @@
 // One tool call in the live view: what its events make of it, and the lines it takes while it is open and when it is over.
 import { durationFromMs, durationMs } from "@bufbuild/protobuf/wkt";
 import { type ToolCallComplete, ToolCallPhase, type ToolCallProgress } from "../../gen/heddle/v1/event_pb.js";
-import { ToolCallOutcome } from "../../gen/heddle/v1/tool_call_pb.js";
+import type { ToolKind } from "../../gen/heddle/v1/tool_call_pb.js";
 import { durationText } from "./format.js";
 import { type Line, lineOf, type Segment } from "./live-view-line.js";
 import { addToTail, newParagraph, noTail, type Paragraph, shownTail, type Tail } from "./live-view-text.js";
+import { markOfCall } from "./marks.js";
 import { spinnerAt } from "./spinner.js";
-import { type Style, safeLine } from "./terminal.js";
-import { errorText, joined, outcomeWord, word } from "./words.js";
+import { safeLine } from "./terminal.js";
+import { errorText, exitCodeText, joined, outcomeWord, word } from "./words.js";
 
 export interface OpenCall {
   readonly type: "call";
   readonly id: string;
   readonly title: string;
+  readonly kind: ToolKind;
   /** How many calls this one is a part of. */
   readonly depth: number;
   /** `writing`: the model writes the input. `waiting`: for somebody outside. */
@@ -35,7 +37,7 @@ interface Progress {
   readonly total: number | undefined;
 }
 
-export const newCall = (created: Pick<OpenCall, "id" | "title" | "depth" | "sinceMs">): OpenCall => ({
+export const newCall = (created: Pick<OpenCall, "id" | "title" | "kind" | "depth" | "sinceMs">): OpenCall => ({
   type: "call",
   ...created,
   stage: "writing",
@@ -63,13 +65,14 @@ export function withProgress(call: OpenCall, progress: ToolCallProgress, nowMs: 
 /** Elapsed time is worth reading from here on. */
 const shortestShownMs = 1000;
 
-export function openCallLines(call: OpenCall, nowMs: number): Line[] {
+/** `isStill`: nothing is known of it since `nowMs`. */
+export function openCallLines(call: OpenCall, nowMs: number, isStill = false): Line[] {
   const elapsedMs = Math.max(0, nowMs - call.sinceMs);
   // What it says has been read; it is over in a moment, unless it is not.
   if (call.speech.hasBegun && elapsedMs < shortestShownMs) return [];
   const facts = joined(stageWords[call.stage], call.note);
   const head: Segment[] = [
-    { text: `${indentOf(call)}${call.stage === "waiting" ? "?" : spinnerAt(nowMs)} `, paint: "cyan" },
+    { text: `${indentOf(call)}${call.stage === "waiting" ? "?" : isStill ? "·" : spinnerAt(nowMs)} `, paint: "cyan" },
     ...nameAndSummary(call, call.summary),
     { text: facts === "" ? "" : `  ${safeLine(facts)}`, paint: call.stage === "waiting" ? "yellow" : "dim" },
     { text: elapsedMs < shortestShownMs ? "" : `  ${elapsedText(elapsedMs)}`, paint: "dim" },
@@ -86,32 +89,21 @@ const stageWords: Readonly<Record<OpenCall["stage"], string>> = {
 
 /** The block as it stays: with how it ended, and the end of what it printed. */
 export function completeCallLines(call: OpenCall, complete: ToolCallComplete): Line[] {
-  const { icon, paint } = ending(complete.outcome);
+  const { icon, paint } = markOfCall(complete.outcome);
   const facts = joined(
     complete.success || saysOutcome(complete) ? "" : outcomeWord(complete.outcome),
-    complete.error === undefined ? "" : errorText({ ...complete.error, kind: "" }, complete.summary),
+    exitCodeText({ ...complete, kind: call.kind }),
+    complete.error === undefined ? "" : errorText({ ...complete.error, kind: "" }, complete.summary, complete.outcome),
     complete.duration === undefined ? "" : durationText(complete.duration),
   );
   const head: Line = [
     { text: `${indentOf(call)}${icon} `, paint },
     ...nameAndSummary(call, complete.summary),
     { text: facts === "" ? "" : `  ${safeLine(facts)}`, paint: "dim" },
+    // For `heddle call`, which shows the rest.
+    { text: complete.success ? "" : `  ${safeLine(call.id)}`, paint: "dim" },
   ];
   return [head, ...tailOf(call)];
-}
-
-/** Called off or refused is neither success nor failure. */
-function ending(outcome: ToolCallOutcome): { icon: string; paint: keyof Style } {
-  switch (outcome) {
-    case ToolCallOutcome.SUCCEEDED:
-      return { icon: "✓", paint: "green" };
-    case ToolCallOutcome.CANCELLED:
-    case ToolCallOutcome.DENIED:
-    case ToolCallOutcome.DISCARDED:
-      return { icon: "⊘", paint: "yellow" };
-    default:
-      return { icon: "✗", paint: "red" };
-  }
 }
 
 const saysOutcome = ({ outcome, summary }: ToolCallComplete): boolean =>

@@ -27,16 +27,38 @@ export function openLines(view: View, nowMs: number, size: Size): Line[] {
   // One column stays free: terminals disagree about what a line that fills its row does to the cursor.
   const columns = Math.max(fewestColumns, size.columns) - 1;
   const room = Math.max(fewestRows, size.rows) - 1;
-  const blocks = view.open.map((item) => blockOf(item, nowMs, columns)).filter(({ lines }) => lines.length > 0);
-  if (blocks.length === 0) return view.state === "running" ? silence(view, nowMs) : [];
-  const whole = spaced(view.lastGroup, blocks);
-  const lines = whole.length <= room ? whole : shortened(blocks, room);
-  return lines.map((line) => clipLine(line, columns));
+  const { awayMs } = view;
+  if (awayMs !== undefined && nowMs - awayMs >= silenceMs) {
+    // What is open stays as it was when the server was last heard.
+    const open = openParts(view, { nowMs: awayMs, columns, room: room - 2, isStill: true });
+    const away = lineOf(
+      `${spinnerAt(nowMs)} waiting for the server, ${Math.floor((nowMs - awayMs) / 1000)} s`,
+      "yellow",
+    );
+    return [...open, ...(open.length === 0 && view.lastGroup === "" ? [] : [emptyLine]), clipLine(away, columns)];
+  }
+  const open = openParts(view, { nowMs, columns, room, isStill: false });
+  return open.length === 0 && view.state === "running" ? silence(view, nowMs) : open;
 }
 
-function blockOf(item: OpenItem, nowMs: number, columns: number): Block {
+interface Room {
+  readonly nowMs: number;
+  readonly columns: number;
+  readonly room: number;
+  readonly isStill: boolean;
+}
+
+function openParts(view: View, at: Room): Line[] {
+  const blocks = view.open.map((item) => blockOf(item, at)).filter(({ lines }) => lines.length > 0);
+  if (blocks.length === 0) return [];
+  const whole = spaced(view.lastGroup, blocks);
+  const lines = whole.length <= at.room ? whole : shortened(blocks, at.room);
+  return lines.map((line) => clipLine(line, at.columns));
+}
+
+function blockOf(item: OpenItem, { nowMs, columns, isStill }: Room): Block {
   const group = groupOf(item);
-  if (item.type === "call" && !isSpeaking(item)) return { group, lines: openCallLines(item, nowMs) };
+  if (item.type === "call" && !isSpeaking(item)) return { group, lines: openCallLines(item, nowMs, isStill) };
   const { pending } = item.type === "call" ? item.speech : item.paragraph;
   const text = shownLine(pending);
   const paint = item.type === "call" ? undefined : item.paint;

@@ -1,13 +1,14 @@
 // The live view on a terminal: folds events as they come, draws at a bounded rate, turns the spinners, and leaves the cursor
 // as it found it, however the command ends.
 import type { Io } from "./io.js";
-import { addNote, foldEvent, newView, type Step } from "./live-view.js";
+import { addNote, foldEvent, newView, type Step, setAway } from "./live-view.js";
 import type { Line } from "./live-view-line.js";
 import { openLines } from "./live-view-open.js";
 import { hideCursor, LiveScreen, showCursor } from "./live-view-screen.js";
+import { shownLine } from "./live-view-text.js";
 import type { RunView } from "./run-view.js";
 import { spinnerMs } from "./spinner.js";
-import { styleFor } from "./terminal.js";
+import { isScreen, styleFor } from "./terminal.js";
 
 /** Text may come in hundreds of pieces a second; nobody reads faster than this. */
 const frameMs = 40;
@@ -21,8 +22,10 @@ export function openLiveView(io: Io, nowMs: () => number = Date.now): RunView {
   let frameTimer: NodeJS.Timeout | undefined;
   let writing: Promise<void> | undefined;
   let failure: unknown;
+  let foreign: string[] = [];
+  let farewell = "";
   write(hideCursor);
-  const forget = io.onExit(() => void stdout.write(showCursor).catch(() => {}));
+  const forget = io.onExit(leaveAtOnce);
   const spinner = setInterval(draw, spinnerMs);
 
   function write(text: string): void {
@@ -52,9 +55,29 @@ export function openLiveView(io: Io, nowMs: () => number = Date.now): RunView {
     }
     const columns = stdout.columns || assumed.columns;
     const rows = stdout.rows || assumed.rows;
+    if (foreign.length > 0) {
+      drawForeign(columns);
+      return;
+    }
     const frame = screen.frame(finished, openLines(view, nowMs(), { columns, rows }), columns);
     finished = [];
     if (frame !== "") write(frame);
+  }
+
+  /** Standard error is the same screen: what is open makes room for it, and comes back with the next frame. */
+  function drawForeign(columns: number): void {
+    write(screen.frame(finished, [], columns));
+    void io.stderr.write(foreign.map((line) => `${shownLine(line)}\n`).join("")).catch(() => {});
+    finished = [];
+    foreign = [];
+    frameTimer ??= setTimeout(draw, frameMs);
+  }
+
+  /** What was open is not going on any more as far as anybody here can tell. */
+  function leaveAtOnce(): void {
+    const last = farewell === "" ? [] : addNote(view, farewell).finished;
+    const frame = screen.frame([...finished, ...last], [], stdout.columns || assumed.columns);
+    void stdout.write(`${frame}${showCursor}`).catch(() => {});
   }
 
   return {
@@ -63,9 +86,25 @@ export function openLiveView(io: Io, nowMs: () => number = Date.now): RunView {
       if (failure !== undefined) throw failure;
     },
     note: (text) => take(addNote(view, text)),
+    foreign(line) {
+      if (!isScreen(io, "stderr")) return void io.stderr.write(`${line}\n`).catch(() => {});
+      foreign.push(line);
+      frameTimer ??= setTimeout(draw, frameMs);
+    },
+    away(isAway) {
+      view = setAway(view, isAway ? nowMs() : undefined);
+    },
+    farewell(text) {
+      farewell = text;
+    },
     async close() {
       clearInterval(spinner);
-      await writing;
+      view = { ...view, state: "over", open: [], awayMs: undefined }; // What is open now has no end that this view will see.
+      do {
+        await writing;
+        draw();
+        await writing;
+      } while (foreign.length > 0 || finished.length > 0);
       draw();
       await writing;
       clearTimeout(frameTimer);

@@ -63,9 +63,11 @@ const mostBlanks = 2;
 export interface Tail {
   readonly lines: readonly string[];
   readonly pending: string;
+  /** There was more before them. */
+  readonly isCut: boolean;
 }
 
-export const noTail: Tail = { lines: [], pending: "" };
+export const noTail: Tail = { lines: [], pending: "", isCut: false };
 
 export const tailLines = 5;
 const longestTailLine = 1000;
@@ -74,7 +76,9 @@ export function addToTail(tail: Tail, text: string): Tail {
   // Of a piece only its end can be seen.
   const parts = (tail.pending + text).slice(-(tailLines + 1) * longestTailLine).split("\n");
   const pending = parts.pop()!.slice(-longestTailLine);
-  return { lines: [...tail.lines, ...parts.filter((part) => part.trim() !== "")].slice(-tailLines), pending };
+  const lines = [...tail.lines, ...parts.filter((part) => part.trim() !== "")];
+  const isCut = tail.isCut || lines.length > tailLines;
+  return { lines: lines.slice(-tailLines), pending, isCut };
 }
 
 /** Safe for a terminal. */

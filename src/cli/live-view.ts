@@ -4,7 +4,6 @@ import { timestampMs } from "@bufbuild/protobuf/wkt";
 import {
   Role,
   type RunCompleted,
-  RunOutcome,
   type StreamThreadEventsResponse,
   TextPurpose,
   type ToolCallComplete,
@@ -15,8 +14,9 @@ import { rowOf } from "./event-row.js";
 import { completeCallLines, elapsedText, newCall, type OpenCall, withOutput, withProgress } from "./live-view-call.js";
 import { emptyLine, type Line, lineOf } from "./live-view-line.js";
 import { addText, endText, newParagraph, noTail, type Paragraph } from "./live-view-text.js";
+import { runEndOf } from "./run-end.js";
 import { plainStyle, type Style, safeLine } from "./terminal.js";
-import { joined, word } from "./words.js";
+import { joined } from "./words.js";
 
 /** A text that is being written: the agent's answer, or its reasoning. */
 export interface OpenText {
@@ -36,6 +36,8 @@ export interface View {
   readonly lastGroup: string;
   /** When the last event came. */
   readonly touchedMs: number;
+  /** Since when the server is away. */
+  readonly awayMs: number | undefined;
   /** When the run began, by the server's clock. */
   readonly startMs: number | undefined;
 }
@@ -46,7 +48,14 @@ export interface Step {
   readonly finished: readonly Line[];
 }
 
-export const newView: View = { state: "idle", open: [], lastGroup: "", touchedMs: 0, startMs: undefined };
+export const newView: View = {
+  state: "idle",
+  open: [],
+  lastGroup: "",
+  touchedMs: 0,
+  awayMs: undefined,
+  startMs: undefined,
+};
 
 export const callGroup = "calls";
 const noteGroup = "notes";
@@ -64,9 +73,11 @@ export function foldEvent(before: View, event: StreamThreadEventsResponse, nowMs
   const { payload } = event;
   switch (payload.case) {
     case "runStarted": {
-      const about = joined(payload.value.model || "run started", `thread ${event.threadId}`);
       const startMs = event.time && timestampMs(event.time);
-      return finish({ ...view, state: "running", startMs }, noteGroup, [lineOf(`▶ ${safeLine(about)}`, "dim")]);
+      return finish({ ...view, state: "running", startMs }, noteGroup, [
+        lineOf(`▶ ${safeLine(payload.value.model || "run started")}`, "dim"),
+        lineOf(`  thread ${safeLine(event.threadId)}`, "dim"), // Apart: what is taken with a double click is the id.
+      ]);
     }
     case "runCompleted":
       return completed(view, payload.value, event.time && timestampMs(event.time));
@@ -166,6 +177,8 @@ export function foldEvent(before: View, event: StreamThreadEventsResponse, nowMs
 /** A line of the command's own. */
 export const addNote = (view: View, text: string): Step => finish(view, noteGroup, [lineOf(safeLine(text), "yellow")]);
 
+export const setAway = (view: View, awayMs: number | undefined): View => ({ ...view, awayMs });
+
 const nothing = (view: View): Step => ({ view, finished: [] });
 
 /** What begins comes after what was said before it: its end must not overtake a line that only waits for its own. */
@@ -188,7 +201,13 @@ const closed = (view: View, id: string): View => ({ ...view, open: view.open.fil
 function callOf(view: View, created: ToolCallCreated, nowMs: number): OpenCall {
   const parent = view.open.find(({ id }) => id === created.parentToolCallId);
   const depth = parent?.type === "call" ? parent.depth + 1 : 0;
-  return newCall({ id: created.toolCallId, title: created.title || created.toolName, depth, sinceMs: nowMs });
+  return newCall({
+    id: created.toolCallId,
+    title: created.title || created.toolName,
+    kind: created.kind,
+    depth,
+    sinceMs: nowMs,
+  });
 }
 
 function finish(view: View, group: string, lines: readonly Line[]): Step {
@@ -254,28 +273,13 @@ function callEnded(view: View, complete: ToolCallComplete): Step {
   return { view: step.view, finished: [...finished, ...step.finished] };
 }
 
-const endIcons: Partial<Record<RunOutcome, readonly [icon: string, paint: keyof Style]>> = {
-  [RunOutcome.SUCCEEDED]: ["✓", "green"],
-  [RunOutcome.CANCELLED]: ["⊘", "yellow"],
-};
-
 function completed(view: View, run: RunCompleted, endMs: number | undefined): Step {
-  const { outcome, usage, finishReason, errorMessage } = run;
-  const [icon, paint] = endIcons[outcome] ?? ["✗", "red"];
+  const { mark, outcome, why, tokens } = runEndOf(run);
   const tookMs = view.startMs === undefined || endMs === undefined ? undefined : Math.max(0, endMs - view.startMs);
-  const outcomeText = word(RunOutcome, outcome);
-  const reason = errorMessage || finishReason;
-  const said = outcome === RunOutcome.SUCCEEDED || reason === outcomeText ? "" : reason;
-  const facts = joined(
-    tookMs === undefined ? "" : elapsedText(tookMs),
-    // Zero is what a provider that does not count says.
-    usage === undefined || usage.inputTokens + usage.outputTokens === 0n
-      ? ""
-      : `${usage.inputTokens} tokens in, ${usage.outputTokens} out`,
-  );
+  const facts = joined(tookMs === undefined ? "" : elapsedText(tookMs), tokens);
   const line: Line = [
-    { text: `${icon} ${outcomeText}`, paint },
-    { text: said === "" ? "" : `: ${safeLine(said)}` },
+    { text: `${mark.icon} ${outcome}`, paint: mark.paint },
+    { text: why === "" ? "" : `: ${safeLine(why)}` },
     { text: facts === "" ? "" : `  ${safeLine(facts)}`, paint: "dim" },
   ];
   return finish({ ...view, state: "over", open: [] }, "end", [line]);

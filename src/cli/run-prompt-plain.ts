@@ -3,25 +3,45 @@
 import { Role, type StreamThreadEventsResponse, TextPurpose } from "../../gen/heddle/v1/event_pb.js";
 import { type EventLines, eventLines } from "./event-line.js";
 import type { Io } from "./io.js";
-import { addText, endText, newParagraph, type Paragraph } from "./live-view-text.js";
+import {
+  addText,
+  addToTail,
+  endText,
+  newParagraph,
+  noTail,
+  type Paragraph,
+  shownTail,
+  type Tail,
+} from "./live-view-text.js";
 import type { RunView } from "./run-view.js";
 import { safeLine, styleFor } from "./terminal.js";
 
 export function openPlainView(io: Io): RunView {
   const lines = plainLines(eventLines(styleFor(io, "stdout"), () => new Date()));
+  let farewell = "";
+  const note = (text: string) => void io.stderr.write(`heddle: ${safeLine(text)}\n`).catch(() => {});
+  const forget = io.onExit(() => farewell !== "" && note(farewell));
   return {
     async event(event) {
       const text = lines(event).map((line) => `${line}\n`);
       if (text.length > 0) await io.stdout.write(text.join(""));
     },
-    note: (text) => void io.stderr.write(`heddle: ${safeLine(text)}\n`).catch(() => {}),
-    close: async () => {},
+    note,
+    foreign: (line) => void io.stderr.write(`${line}\n`).catch(() => {}),
+    away: () => {}, // A note says it.
+    farewell(text) {
+      farewell = text;
+    },
+    close: async () => forget(),
   };
 }
+
+const indent = "    ";
 
 /** Contract: called with every event of a run in order. */
 export function plainLines(lifecycleLine: EventLines): (event: StreamThreadEventsResponse) => string[] {
   const texts = new Map<string, Paragraph>();
+  const tails = new Map<string, Tail>();
   /** A line that waits for its end comes before whatever happens next. */
   const saidSoFar = (): string[] => [...texts].flatMap(([id, { pending }]) => (pending === "" ? [] : add(id, "\n")));
   const add = (id: string, text: string): string[] => {
@@ -34,9 +54,18 @@ export function plainLines(lifecycleLine: EventLines): (event: StreamThreadEvent
     texts.delete(id);
     return lines;
   };
+  /** The end of what a call printed. */
+  const printed = (id: string, threadId: string): string[] => {
+    const tail = tails.get(id) ?? noTail;
+    tails.delete(id);
+    const cut = tail.isCut ? [`… the end of its output; all of it: heddle follow ${safeLine(threadId)} --json`] : [];
+    return [...cut, ...shownTail(tail)].map((line) => `${indent}${line}`);
+  };
   return (event) => {
     const { payload } = event;
     switch (payload.case) {
+      case "runStarted":
+        return [`${lifecycleLine(event)}, thread ${safeLine(event.threadId)}`];
       case "messageCreated":
         if (payload.value.role === Role.ASSISTANT) texts.set(payload.value.messageId, newParagraph);
         return [];
@@ -51,10 +80,17 @@ export function plainLines(lifecycleLine: EventLines): (event: StreamThreadEvent
         return purpose === TextPurpose.SPEECH ? add(toolCallId, text) : [];
       }
       case "toolCallInputCompleted":
-      case "toolCallComplete":
         return [...end(payload.value.toolCallId), lifecycleLine(event)];
+      case "toolCallOutputDelta": {
+        const { toolCallId, text } = payload.value;
+        tails.set(toolCallId, addToTail(tails.get(toolCallId) ?? noTail, text));
+        return [];
+      }
+      case "toolCallComplete": {
+        const { toolCallId } = payload.value;
+        return [...end(toolCallId), lifecycleLine(event), ...printed(toolCallId, event.threadId)];
+      }
       case "toolCallInputDelta": // Pieces, not steps. `heddle follow` prints them.
-      case "toolCallOutputDelta":
       case "reasoningDelta":
       case "reasoningCompleted":
         return [];

@@ -4,15 +4,19 @@ import { randomBytes } from "node:crypto";
 import { type Config, loadConfig } from "../config.js";
 import { HeddleError, isError } from "../thread/errors.js";
 import { usageEnding } from "./exit.js";
+import { Failure } from "./failure.js";
+import { namedServer, serverOf } from "./find-server.js";
 import type { Io } from "./io.js";
 import { createLogger } from "./logger.js";
-import { Failure, serverInEnvironment } from "./source.js";
+import type { ServerPlace } from "./server-clients.js";
+import { safeLine } from "./terminal.js";
 
 export interface RunServer {
-  readonly url: string;
-  readonly token: string | undefined;
+  readonly place: ServerPlace;
   /** Nobody else knows it: its address is nothing to tell a person. */
   readonly isOwn: boolean;
+  /** The data directory that it holds; undefined where the server was named. */
+  readonly dataDir: string | undefined;
   close(): Promise<void>;
 }
 
@@ -30,21 +34,27 @@ export interface RunServerFlags {
 const tokenBytes = 32;
 
 export async function openRunServer(io: Io, flags: RunServerFlags): Promise<RunServer> {
-  const isLocal = flags.data !== undefined || flags.config !== undefined || flags.workspace !== undefined;
-  const named = flags.server ?? (isLocal ? undefined : serverInEnvironment(io));
-  if (named !== undefined) return foreign(named, flags.token ?? (io.env["HEDDLE_TOKEN"] || undefined));
+  const settings = settingsIn(flags);
+  const named = namedServer(io, flags, [...(flags.data === undefined ? [] : ["--data"]), ...settings]);
+  if (named !== undefined) return foreign(named, undefined);
   const config = configOf(io, flags);
-  const { findServer } = await import("../compose.js");
-  const holder = findServer(config.dataDir);
-  if (holder === undefined) return embedded(io, config);
-  if (flags.workspace !== undefined) throw workspaceIsTheirs(config.dataDir, holder.url);
-  return foreign(holder.url, flags.token ?? config.tokens[0]?.token);
+  const holder = await serverOf(config.dataDir, flags.token ?? config.tokens[0]?.token);
+  if (holder === undefined) return embedded(io, config, flags);
+  if (settings.length > 0) throw settingsAreTheirs(settings, config.dataDir, holder.url());
+  return foreign(holder, config.dataDir);
 }
 
-const foreign = (url: string, token: string | undefined): RunServer => ({
-  url,
-  token,
+/** The flags in use that only a server of the command's own can heed. */
+const settingsIn = ({ workspace, config, logLevel }: RunServerFlags): string[] => [
+  ...(workspace === undefined ? [] : ["--workspace"]),
+  ...(config === undefined ? [] : ["--config"]),
+  ...(logLevel === undefined ? [] : ["--log-level"]),
+];
+
+const foreign = (place: ServerPlace, dataDir: string | undefined): RunServer => ({
+  place,
   isOwn: false,
+  dataDir,
   close: async () => {},
 });
 
@@ -56,7 +66,7 @@ function configOf(io: Io, flags: RunServerFlags): Config {
 }
 
 /** On loopback, with a token that nobody else has: other users of the machine cannot send it work. */
-async function embedded(io: Io, config: Config): Promise<RunServer> {
+async function embedded(io: Io, config: Config, flags: RunServerFlags): Promise<RunServer> {
   const { compose } = await import("../compose.js");
   const token = randomBytes(tokenBytes).toString("hex");
   const own: Config = {
@@ -70,9 +80,11 @@ async function embedded(io: Io, config: Config): Promise<RunServer> {
   };
   try {
     const heddle = await compose(own, createLogger(config.logLevel, io));
-    return { url: heddle.url, token, isOwn: true, close: () => heddle.close() };
+    const place = { url: () => heddle.url, token };
+    return { place, isOwn: true, dataDir: config.dataDir, close: () => heddle.close() };
   } catch (reason) {
-    throw isError(reason, "directory_in_use") ? inUse(reason) : reason;
+    if (isError(reason, "directory_in_use")) throw inUse(reason);
+    throw flags.model !== undefined && isError(reason, "invalid_config") ? aboutFlag(reason) : reason;
   }
 }
 
@@ -86,7 +98,15 @@ function inUse(reason: HeddleError<"directory_in_use">): HeddleError {
   });
 }
 
-function workspaceIsTheirs(dataDir: string, url: string): Failure {
-  const message = `a server holds ${dataDir} and listens on ${url}: its workspace was chosen where it was started. Leave --workspace out, or give --data another directory`;
+/** A model that --model names wrongly is the command line's fault; a key that is missing is not. */
+function aboutFlag(reason: HeddleError<"invalid_config">): Error {
+  if (reason.detail.field !== "agent.model") return reason;
+  const message = reason.message.replace(/^agent\.model:/, "--model:");
+  if (/needs a key/.test(message)) return new HeddleError("invalid_config", message, { detail: reason.detail });
+  return new Failure(usageEnding(safeLine(message)), reason);
+}
+
+function settingsAreTheirs(settings: readonly string[], dataDir: string, url: string): Failure {
+  const message = `a server holds ${dataDir} and listens on ${url}: its settings were chosen where it was started. Leave ${settings.join(" and ")} out, or give --data another directory`;
   return new Failure(usageEnding(message), undefined);
 }

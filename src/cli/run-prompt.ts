@@ -1,22 +1,24 @@
 // heddle run: one message to an agent, and its run as it happens.
 
-import { ConnectError } from "@connectrpc/connect";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { type RunCompleted, RunOutcome } from "../../gen/heddle/v1/event_pb.js";
-import { reasonOf } from "../client/index.js";
 import { cleanSummary } from "../thread/summary.js";
 import { threadArgument } from "./arguments.js";
-import { endingOf, exitCodes } from "./exit.js";
-import { jsonLine, reportOutages } from "./follow.js";
+import { endingOf, exitCodes, usageEnding } from "./exit.js";
+import { Failure } from "./failure.js";
+import { serverUrl } from "./find-server.js";
+import { jsonLine } from "./follow.js";
 import { Interrupted } from "./interrupt.js";
 import type { Io } from "./io.js";
 import { openLiveView } from "./live-view-terminal.js";
+import { catchOthers, type Others } from "./others.js";
 import type { Context } from "./run.js";
-import { type Message, openRunClient, type Run, type RunClient } from "./run-prompt-client.js";
+import { type Message, openRunClient } from "./run-prompt-client.js";
 import { openPlainView } from "./run-prompt-plain.js";
+import { refusalOf } from "./run-prompt-refusal.js";
 import { openRunServer, type RunServer, type RunServerFlags } from "./run-prompt-server.js";
+import { watchRun } from "./run-prompt-watch.js";
 import type { RunView } from "./run-view.js";
-import { Failure, serverUrl } from "./source.js";
 import { isScreen } from "./terminal.js";
 
 interface RunFlags extends RunServerFlags {
@@ -69,78 +71,46 @@ export function addRunPrompt(program: Command, context: Context): void {
 }
 
 async function runPrompt(context: Context, prompt: string, flags: RunFlags): Promise<void> {
-  const server = await openRunServer(context.io, flags).catch((reason) => {
-    throw reason instanceof Failure ? reason : new Failure(endingOf(reason, undefined), reason);
-  });
+  const others = catchOthers(context.io);
   try {
-    await showRun(context, server, { message: messageOf(prompt, flags), flags });
-  } catch (reason) {
-    if (reason instanceof Failure) throw reason;
-    throw new Failure(endingOf(reason, server.isOwn ? undefined : server.url), reason);
+    const server = await openRunServer(context.io, flags).catch((reason) => {
+      throw reason instanceof Failure ? reason : new Failure(endingOf(reason, undefined), reason);
+    });
+    try {
+      await showRun(context, server, { message: messageOf(prompt, flags), flags, others });
+    } finally {
+      await server.close();
+    }
   } finally {
-    await server.close();
+    others.stop();
   }
 }
 
-async function showRun(
-  context: Context,
-  server: RunServer,
-  { message, flags }: { message: Message; flags: RunFlags },
-): Promise<void> {
-  const client = openRunClient(server.url, server.token);
+interface Asked {
+  readonly message: Message;
+  readonly flags: RunFlags;
+  readonly others: Others;
+}
+
+async function showRun(context: Context, server: RunServer, { message, flags, others }: Asked): Promise<void> {
+  const client = openRunClient(server.place);
   try {
     const run = await client.start(message, context.signal);
     const view = viewFor(context.io, flags);
-    const forget = cancelOnInterrupt(context.signal, { client, run, view });
-    const end = await follow({ client, run, view }).finally(async () => {
-      forget();
+    others.showIn(view);
+    const end = await watchRun({ client, run, view, server, flags, signal: context.signal }).finally(async () => {
+      others.showIn(undefined);
       await view.close();
     });
     finish(end, context.signal);
   } catch (reason) {
+    if (reason instanceof Failure) throw reason;
     // What a library makes of our own abort is not the reason: the interruption is.
-    throw context.signal.aborted && !(reason instanceof Failure) ? context.signal.reason : reason;
+    if (context.signal.aborted) throw new Failure(endingOf(context.signal.reason, undefined), reason);
+    throw refusalOf(reason, { server, flags });
   } finally {
     client.close();
   }
-}
-
-interface Shown {
-  readonly client: RunClient;
-  readonly run: Run;
-  readonly view: RunView;
-}
-
-/** Shows the run's events up to the last, and returns that one. */
-async function follow({ client, run, view }: Shown): Promise<RunCompleted> {
-  const events = client.events({
-    threadId: run.threadId,
-    afterSequence: run.afterSequence,
-    follow: true,
-    signal: new AbortController().signal, // An interruption calls off the run, not the watching.
-    onState: reportOutages((text) => view.note(text)),
-  });
-  for await (const event of events) {
-    if (event.runId !== run.runId) continue; // The end of a run before it.
-    await view.event(event);
-    if (event.payload.case === "runCompleted") return event.payload.value;
-  }
-  throw new Error("the thread ended before its run did");
-}
-
-/** Returns what stops it. */
-function cancelOnInterrupt(signal: AbortSignal, { client, run, view }: Shown): () => void {
-  const cancel = () => {
-    view.note("calling the run off; Ctrl-C again leaves at once");
-    client.cancel(run).catch((reason) => {
-      const error = ConnectError.from(reason);
-      if (reasonOf(error) === "RUN_NOT_FOUND") return; // It is over: its end is on its way.
-      view.note(`the run could not be called off: ${error.rawMessage}. Ctrl-C again leaves it running`);
-    });
-  };
-  if (signal.aborted) cancel();
-  else signal.addEventListener("abort", cancel);
-  return () => signal.removeEventListener("abort", cancel);
 }
 
 /** The view has said how it ended; what is left is the exit code. */
@@ -177,7 +147,7 @@ const messageOf = (prompt: string, { thread, model, instructions, parallel, maxS
 
 function promptArgument(text: string): string {
   if (text.trim() !== "") return text;
-  throw new InvalidArgumentError("Say what to ask or to have done.");
+  throw new Failure(usageEnding("the prompt is empty: say what to ask or to have done"), undefined);
 }
 
 const mostSteps = 1000;

@@ -6,6 +6,12 @@ export interface RunView {
   event(event: StreamThreadEventsResponse): Promise<void>;
   /** A word of the command's own. */
   note(text: string): void;
+  /** A line that a tool, a library or Node itself printed. It goes to standard error. */
+  foreign(line: string): void;
+  /** The server is away, or is back. */
+  away(isAway: boolean): void;
+  /** What to say if the process ends before the view is closed. */
+  farewell(text: string): void;
   /** Everything is shown, and the terminal is as it was. */
   close(): Promise<void>;
 }

@@ -2,12 +2,12 @@
 import { Command, CommanderError } from "commander";
 import { addCall } from "./call.js";
 import { endingOf, exitCodeHelp, exitCodes, helpHint } from "./exit.js";
+import { Failure } from "./failure.js";
 import { addFollow } from "./follow.js";
 import { interruptSignal } from "./interrupt.js";
 import type { Io } from "./io.js";
 import { addRunPrompt } from "./run-prompt.js";
 import { addServe } from "./serve.js";
-import { Failure } from "./source.js";
 import { addThreads } from "./threads.js";
 import { packageVersion } from "./version.js";
 

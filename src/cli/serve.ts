@@ -5,11 +5,11 @@ import type { Logger } from "pino";
 import { type Config, type ConfigFlags, defaultConfig, loadConfig, logLevels } from "../config.js";
 import { HeddleError } from "../thread/errors.js";
 import { endingOf } from "./exit.js";
+import { Failure } from "./failure.js";
 import type { Interrupted } from "./interrupt.js";
 import type { Io } from "./io.js";
 import { createLogger } from "./logger.js";
 import type { Context } from "./run.js";
-import { defaultServer, Failure } from "./source.js";
 import { type Style, styleFor } from "./terminal.js";
 import { packageVersion } from "./version.js";
 
@@ -90,12 +90,11 @@ async function announce(io: Io, url: string, config: Config): Promise<void> {
 }
 
 function greeting(url: string, { dataDir, tokens, agent }: Config, { dim, bold }: Style): string {
-  // `heddle run` finds the server of the data directory by itself, where it is the one that it looks into.
-  const runServer = dataDir === resolve(defaultConfig.dataDir) ? "" : ` --server ${url}`;
-  const server = url === defaultServer ? "" : ` --server ${url}`;
+  // Commands find the server of the data directory by themselves, where it is the one that they look into.
+  const server = dataDir === resolve(defaultConfig.dataDir) ? "" : ` --server ${url}`;
   const prompt = agent.workspace === undefined ? "Think about it, and tell me." : "What is in this folder?";
   const commands = [
-    `npx heddle run "${prompt}"${runServer}`,
+    `npx heddle run "${prompt}"${server}`,
     `npx heddle follow <thread>${server}`,
     `npx heddle threads${server}`,
   ];
@@ -106,7 +105,7 @@ function greeting(url: string, { dataDir, tokens, agent }: Config, { dim, bold }
 }
 
 const demoHint =
-  "The model is a demo, which knows only a few words. For a real one: OPENAI_API_KEY=… heddle serve --model openai:gpt-4o-mini (docs/configuration.md)";
+  "The model is a demo, which knows only a few words. For a real one: OPENAI_API_KEY=… npx heddle serve --workspace . --model openai:gpt-4o-mini (docs/configuration.md)";
 
 const interruption = (signal: AbortSignal): Promise<Interrupted> =>
   new Promise((resolve) => {

@@ -1,11 +1,14 @@
 // Where a command reads from: a server, or a data directory that is opened for reading alone.
-import { type Command, InvalidArgumentError, Option } from "commander";
+import { type Command, Option } from "commander";
 import type { StreamThreadEventsResponse } from "../../gen/heddle/v1/event_pb.js";
 import type { Thread } from "../../gen/heddle/v1/thread_service_pb.js";
 import type { GetToolCallResponse } from "../../gen/heddle/v1/tool_call_service_pb.js";
 import type { FollowOptions } from "../client/index.js";
-import { type Ending, endingOf, exitCodes } from "./exit.js";
+import { endingOf } from "./exit.js";
+import { Failure } from "./failure.js";
+import { defaultServer, namedServer, serverOf, serverUrl, tokenOf, usualDataDir } from "./find-server.js";
 import type { Io } from "./io.js";
+import type { ServerPlace } from "./server-clients.js";
 
 export interface Source {
   events(options: FollowOptions): AsyncIterable<StreamThreadEventsResponse>;
@@ -14,33 +17,25 @@ export interface Source {
   call(toolCallId: string, signal: AbortSignal): Promise<GetToolCallResponse>;
   content(body: { toolCallId: string; contentId: string }, signal: AbortSignal): AsyncIterable<Uint8Array>;
   close(): Promise<void>;
+  /** The data directory that is read because no server was named or found. */
+  readonly foundIn?: string;
 }
 
 /** The flags that `addSourceOptions` adds. */
 export interface SourceOptions {
-  readonly server?: string;
-  readonly token?: string;
-  readonly data?: string;
-}
-
-/** Where `heddle serve` listens unless it is told otherwise. */
-export const defaultServer = "http://127.0.0.1:8787";
-
-/** A command that came to its end early, and what to say about it. */
-export class Failure extends Error {
-  readonly ending: Ending;
-
-  constructor(ending: Ending, cause: unknown) {
-    super(ending.message, { cause });
-    this.ending = ending;
-  }
+  readonly server?: string | undefined;
+  readonly token?: string | undefined;
+  readonly data?: string | undefined;
 }
 
 export function addSourceOptions(command: Command): Command {
   const token = "the bearer token (default: HEDDLE_TOKEN, which other users of the machine cannot see)";
   return command
     .addOption(
-      new Option("--server <url>", `the server (default: HEDDLE_SERVER, or ${defaultServer})`).argParser(serverUrl),
+      new Option(
+        "--server <url>",
+        `the server (default: HEDDLE_SERVER, else the one that holds .heddle, else the data in .heddle, else ${defaultServer})`,
+      ).argParser(serverUrl),
     )
     .addOption(new Option("--token <token>", token))
     .addOption(new Option("--data <dir>", "read this data directory, without a server").conflicts(["server", "token"]));
@@ -52,45 +47,43 @@ export async function withSource<Result>(
   options: SourceOptions,
   use: (source: Source) => Promise<Result>,
 ): Promise<Result> {
-  const server = options.data === undefined ? (options.server ?? serverInEnvironment(io) ?? defaultServer) : undefined;
+  const from = await placeOf(io, options);
   try {
-    const source = await open(server, options, io);
+    const source = await open(from);
     try {
       return await use(source);
     } finally {
       await source.close();
     }
   } catch (reason) {
+    const server = from.type === "server" ? from.place.url() : undefined;
     // What a library makes of our own abort is not the reason: the interruption is.
     throw new Failure(endingOf(signal.aborted ? signal.reason : reason, server), reason);
   }
 }
 
-/** Each is loaded when it is needed: asking a server must not depend on the store's native parts. */
-async function open(server: string | undefined, options: SourceOptions, io: Io): Promise<Source> {
-  if (server === undefined) return (await import("./directory-source.js")).openDirectory(options.data!);
-  const token = options.token ?? (io.env["HEDDLE_TOKEN"] || undefined);
-  return (await import("./server-source.js")).openServer(server, token);
+type From =
+  | { readonly type: "server"; readonly place: ServerPlace }
+  /** `isFound`: nobody named it. */
+  | { readonly type: "directory"; readonly dataDir: string; readonly isFound: boolean };
+
+/** What is named, else the server of the usual directory, else that directory as it lies there, else the usual server. */
+async function placeOf(io: Io, { server, token, data }: SourceOptions): Promise<From> {
+  const named = namedServer(io, { server, token }, data === undefined ? [] : ["--data"]);
+  if (named !== undefined) return { type: "server", place: named };
+  if (data !== undefined) return { type: "directory", dataDir: data, isFound: false };
+  const dataDir = usualDataDir(io);
+  const holder = await serverOf(dataDir, tokenOf(io, token));
+  if (holder !== undefined) return { type: "server", place: holder };
+  const { holdsData } = await import("../compose.js");
+  // A token is for a server.
+  if (token === undefined && holdsData(dataDir)) return { type: "directory", dataDir, isFound: true };
+  return { type: "server", place: { url: () => defaultServer, token: tokenOf(io, token) } };
 }
 
-/** What HEDDLE_SERVER says; undefined where it says nothing. */
-export function serverInEnvironment(io: Io): string | undefined {
-  const given = io.env["HEDDLE_SERVER"];
-  if (given === undefined || given === "") return undefined;
-  try {
-    return serverUrl(given);
-  } catch (reason) {
-    const message = `HEDDLE_SERVER is wrong. ${(reason as Error).message}`;
-    throw new Failure({ code: exitCodes.usage, message }, reason);
-  }
-}
-
-/** `host:port` alone means http. */
-export function serverUrl(text: string): string {
-  const url = /^[a-z]+:\/\//i.test(text) ? text : `http://${text}`;
-  const parsed = URL.canParse(url) ? new URL(url) : undefined;
-  if (parsed !== undefined && /^https?:$/.test(parsed.protocol) && parsed.pathname === "/") return parsed.origin;
-  throw new InvalidArgumentError(
-    "It must be the URL of a server, such as http://127.0.0.1:8787 or https://heddle.example.com.",
-  );
+/** Each is loaded when it is needed: asking a server that is named must not depend on the store's native parts. */
+async function open(from: From): Promise<Source> {
+  if (from.type === "server") return (await import("./server-source.js")).openServer(from.place);
+  const source = await (await import("./directory-source.js")).openDirectory(from.dataDir);
+  return from.isFound ? { ...source, foundIn: from.dataDir } : source;
 }

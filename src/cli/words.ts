@@ -1,5 +1,5 @@
 // Enum values as words: AWAITING_APPROVAL is "awaiting approval".
-import { type ToolCallError, ToolCallOutcome } from "../../gen/heddle/v1/tool_call_pb.js";
+import { type ToolCallError, ToolCallOutcome, ToolKind } from "../../gen/heddle/v1/tool_call_pb.js";
 
 /** A value that this version does not know, or that is not set, is "unknown". */
 export function word(values: Readonly<Record<number, string>>, value: number): string {
@@ -13,8 +13,58 @@ export const outcomeWord = (outcome: ToolCallOutcome): string =>
 /** The parts that say something, with commas between them. */
 export const joined = (...parts: readonly string[]): string => parts.filter((part) => part !== "").join(", ");
 
-/** What an error adds to the summary that stands beside it: many messages begin with its very words. */
-export function errorText({ kind, code, message }: ToolCallError, summary: string): string {
-  const isRepeated = summary !== "" && message.startsWith(summary);
-  return joined(kind, code, isRepeated ? message.slice(summary.length).replace(/^[\s.,:;]+/, "") : message);
+/** What an error adds to the summary and the outcome that stand beside it: many say the same in the same words. */
+export function errorText(
+  { kind, code, message }: Pick<ToolCallError, "kind" | "code" | "message">,
+  summary: string,
+  outcome?: ToolCallOutcome,
+): string {
+  const said = outcome === undefined ? "" : outcomeWord(outcome);
+  const isNew = (part: string) => !isWithin(`${said} ${summary}`.toLowerCase(), part);
+  return joined(...[kind, code].filter(isNew), added(message, summary));
+}
+
+/** A short one may stand in a text by chance. */
+const shortestCode = 4;
+const isWithin = (said: string, code: string): boolean =>
+  code.length >= shortestCode && said.includes(code.toLowerCase().replaceAll("_", " "));
+
+/** What of the message the summary leaves out. */
+function added(message: string, summary: string): string {
+  if (message === "" || summary === "") return message;
+  const bare = message.replace(/[\s.]+$/, "");
+  if (summary.toLowerCase().includes(bare.toLowerCase())) return "";
+  if (message.startsWith(summary)) return message.slice(summary.length).replace(/^[\s.,:;]+/, "");
+  const rest = summary.endsWith("…") ? behind(message, summary.slice(0, -1).trimEnd()) : undefined;
+  return rest ?? message;
+}
+
+/** As much of a message as must stand at the end of a summary that was cut for the two to be the same text. */
+const overlapUnits = 16;
+
+function behind(message: string, cut: string): string | undefined {
+  const from = cut.indexOf(message.slice(0, overlapUnits));
+  return from >= 0 && message.startsWith(cut.slice(from))
+    ? `…${message.slice(cut.length - from).trimStart()}`
+    : undefined;
+}
+
+const mayHaveRun: readonly ToolCallOutcome[] = [
+  ToolCallOutcome.SUCCEEDED,
+  ToolCallOutcome.FAILED,
+  ToolCallOutcome.INTERRUPTED,
+];
+
+/** A command that ended by itself has an exit code, known or not. Empty where there is none, and where the summary says it. */
+export function exitCodeText(call: {
+  readonly kind: ToolKind | undefined;
+  readonly outcome: ToolCallOutcome;
+  readonly exitCode?: number | undefined;
+  readonly summary: string;
+}): string {
+  const { kind, outcome, exitCode, summary } = call;
+  if (exitCode === undefined)
+    return kind === ToolKind.EXECUTE && mayHaveRun.includes(outcome) ? "exit code unknown" : "";
+  const text = `exit code ${exitCode}`;
+  return new RegExp(`\\b${text}\\b`, "i").test(summary) ? "" : text;
 }

@@ -1,7 +1,8 @@
 // Where the server of a data directory listens: a file beside the data that the server writes when it is ready, so that
 // commands of the same user find it. It names its process as the owner record does; a file that a dead one left is not believed.
-import { readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { dataFile } from "./data-directory.js";
 import { type Owner, ownerState, sameOwner, thisProcess } from "./owner.js";
 import { storageError } from "./storage-error.js";
 
@@ -35,6 +36,9 @@ export function findServer(dir: string): ServerAddress | undefined {
   const address = readAddress(dir);
   return address !== undefined && ownerState(address, thisProcess()) === "alive" ? address : undefined;
 }
+
+/** There is something to read, whether or not a server runs on it. */
+export const holdsData = (dir: string): boolean => existsSync(dataFile(dir));
 
 function readAddress(dir: string): ServerAddress | undefined {
   try {

@@ -63,7 +63,7 @@ describe("heddle call", () => {
     expect(code).toBe(0);
     expect(stdout).toBe(`Run a command  failed
   doing      Running npm test
-  result     Two tests failed\\u{1b}[2J
+  summary    Two tests failed\\u{1b}[2J
   error      tool_error, 1, 2 failed
   exit code  unknown
   tool       bash, execute, built-in
@@ -112,7 +112,7 @@ describe("heddle call", () => {
       call({ completeSummary, error: { kind: "lost", message } } as Partial<ToolCall>),
     );
     expect((await heddle(["call", id, "--server", server.url])).stdout).toContain(
-      `result     ${completeSummary}\n  error      lost, Whether it had an effect is not known\n`,
+      `summary    ${completeSummary}\n  error      lost, Whether it had an effect is not known\n`,
     );
   });
 

@@ -79,7 +79,7 @@ test("a call's life, a line each", () => {
     "12:00:00.007      6  ◐ progress    Run a command: tests (waiting, 3 of 10, 1 min 5 s)",
     `12:00:00.007      7  … stderr      ${"x".repeat(99)}…`,
     "12:00:00.007      8  ✓ succeeded   Run a command: All tests passed (1.2 s, exit code unknown)",
-    "12:00:00.007      9  ■ run         succeeded, 5 tokens in, 7 out",
+    "12:00:00.007      9  ✓ run         succeeded, 5 tokens in, 7 out",
   ]);
 });
 

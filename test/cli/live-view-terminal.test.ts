@@ -87,7 +87,8 @@ const end = [
 ];
 
 const opening = [
-  `▶ demo:demo, thread ${threadId}`,
+  "▶ demo:demo",
+  `  thread ${threadId}`,
   "",
   "Let me look at the folder and at the tests.",
   "Then I tell you.",
@@ -242,7 +243,56 @@ describe("drawing", () => {
     view.note("calling the run off\u001b[2J");
     await play([runEnd()]);
     await view.close();
-    expect(terminal.text[1]).toBe("calling the run off\\u{1b}[2J");
+    expect(terminal.text[2]).toBe("calling the run off\\u{1b}[2J");
+  });
+});
+
+describe("what does not come from the run", () => {
+  const busy = [started(), named("c", "Run a command"), running("c", "Running npm test")];
+
+  test("lines of others stand above what is open, on standard error", async () => {
+    const { terminal, io, view, play } = openTerminal();
+    io.stderr.onWrite = (data) => terminal.write(data);
+    await play(busy);
+    view.foreign("debug \u001b[31mred\u001b[0m\u0007");
+    await play([], 200);
+    const [header, thread, foreign, gap, call] = terminal.text;
+    expect([header, thread, foreign, gap]).toEqual(["▶ demo:demo", `  thread ${threadId}`, "debug red\\u{7}", ""]);
+    expect(call).toContain("Run a command: Running npm test");
+    view.foreign("the last word");
+    await view.close();
+    expect(terminal.text.at(-1)).toBe("the last word");
+    expect(io.stderr.text).toBe("debug red\\u{7}\nthe last word\n");
+    expect(io.stdout.text).not.toContain("debug");
+  });
+
+  test("where standard error is a file, they go there as they are", async () => {
+    const { terminal, io, view, play } = openTerminal();
+    Object.assign(io.stderr, { isTTY: false });
+    await play(busy);
+    view.foreign("debug \u001b[31mred");
+    await play([], 200);
+    await view.close();
+    expect(io.stderr.text).toBe("debug \u001b[31mred\n");
+    expect(terminal.text.join()).not.toContain("debug");
+  });
+
+  test("a process that ends at once leaves no spinner, and one line that says what becomes of the run", async () => {
+    const { terminal, io, view, play } = openTerminal();
+    view.farewell("left at once: the run goes on");
+    await play(busy);
+    expect(terminal.text.at(-1)).toContain("Run a command");
+    io.exit(130);
+    expect(terminal.text).toEqual(["▶ demo:demo", `  thread ${threadId}`, "left at once: the run goes on"]);
+    expect(terminal.isCursorVisible).toBe(true);
+    await view.close();
+  });
+
+  test("a view that is closed before the run is over leaves no spinner", async () => {
+    const { terminal, view, play } = openTerminal();
+    await play(busy, 2_000);
+    await view.close();
+    expect(terminal.text).toEqual(["▶ demo:demo", `  thread ${threadId}`]);
   });
 });
 

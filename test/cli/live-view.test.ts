@@ -10,8 +10,8 @@ import {
   TextPurpose,
   ToolCallPhase,
 } from "../../gen/heddle/v1/event_pb.js";
-import { Executor, ToolCallOutcome } from "../../gen/heddle/v1/tool_call_pb.js";
-import { foldEvent, newView } from "../../src/cli/live-view.js";
+import { Executor, ToolCallOutcome, ToolKind } from "../../gen/heddle/v1/tool_call_pb.js";
+import { foldEvent, newView, setAway } from "../../src/cli/live-view.js";
 import { type Line, plainText } from "../../src/cli/live-view-line.js";
 import { openLines } from "../../src/cli/live-view-open.js";
 import {
@@ -173,17 +173,17 @@ describe("a call", () => {
     [ToolCallOutcome.FAILED, "✗", "failed"],
     [ToolCallOutcome.TIMED_OUT, "✗", "timed out"],
     [ToolCallOutcome.REJECTED, "✗", "rejected"],
-    [ToolCallOutcome.INTERRUPTED, "✗", "interrupted"],
+    [ToolCallOutcome.INTERRUPTED, "↯", "interrupted"],
     [ToolCallOutcome.UNSPECIFIED, "✗", "failed"],
     [ToolCallOutcome.CANCELLED, "⊘", "cancelled"],
     [ToolCallOutcome.DENIED, "⊘", "denied"],
     [ToolCallOutcome.DISCARDED, "⊘", "discarded"],
   ])("an outcome of %d is %s %s", (outcome, icon, word) => {
     const lines = (summary: string, rest = {}) => show([named("c", "Run"), over("c", summary, outcome, rest)]).finished;
-    expect(lines("No luck")).toEqual([`${icon} Run: No luck  ${word}, 8 ms`]);
-    expect(lines(`It ${word} here`)).toEqual([`${icon} Run: It ${word} here  8 ms`]);
+    expect(lines("No luck")).toEqual([`${icon} Run: No luck  ${word}, 8 ms  c`]);
+    expect(lines(`It ${word} here`)).toEqual([`${icon} Run: It ${word} here  8 ms  c`]);
     const error = { kind: "tool_error", code: "ENOENT", message: "No luck: no such file" };
-    expect(lines("No luck", { error })).toEqual([`${icon} Run: No luck  ${word}, ENOENT, no such file, 8 ms`]);
+    expect(lines("No luck", { error })).toEqual([`${icon} Run: No luck  ${word}, ENOENT, no such file, 8 ms  c`]);
   });
 
   test("waiting for somebody is said", () => {
@@ -198,6 +198,16 @@ describe("a call", () => {
     expect(show([named("d", "Read"), offered]).open).toEqual(["? Read: Reading  waits for a client to run it"]);
     const claimed = event({ case: "toolCallClaimed", value: { toolCallId: "d", executorName: "laptop" } });
     expect(show([named("d", "Read"), offered, claimed]).open).toEqual(["◐ Read: Reading  run by laptop"]);
+  });
+
+  test("says the exit code of a command, unless the summary does or nobody asked for one", () => {
+    const end = (rest: object, outcome?: ToolCallOutcome, summary = "Ran it") =>
+      show([named("c", "Run", { kind: ToolKind.EXECUTE }), over("c", summary, outcome, rest)]).finished[0];
+    expect(end({ exitCode: 3 })).toBe("✓ Run: Ran it  exit code 3, 8 ms");
+    expect(end({ exitCode: 0 }, undefined, "Ran it (exit code 0)")).toBe("✓ Run: Ran it (exit code 0)  8 ms");
+    expect(end({})).toBe("✓ Run: Ran it  exit code unknown, 8 ms");
+    expect(end({}, ToolCallOutcome.CANCELLED)).toBe("⊘ Run: Ran it  cancelled, 8 ms  c");
+    expect(end({}, ToolCallOutcome.REJECTED)).not.toContain("exit code");
   });
 
   test("a fast one leaves before a slow one, and parts stand below their whole", () => {
@@ -229,7 +239,7 @@ describe("what the agent says through a tool", () => {
 
   test("a failure is told all the same", () => {
     const { finished } = show([...speech, over("c", "The reply was dropped", ToolCallOutcome.DISCARDED)]);
-    expect(finished).toEqual(["Hello", "yo", "", "⊘ Tell the user: The reply was dropped  discarded, 8 ms"]);
+    expect(finished).toEqual(["Hello", "yo", "", "⊘ Tell the user: The reply was dropped  discarded, 8 ms  c"]);
   });
 
   test("code is shown while it is written, and makes room for its output", () => {
@@ -244,7 +254,8 @@ describe("the run", () => {
   test("begins with the model and the thread, and ends with outcome, duration and tokens", () => {
     const { finished } = show([started(), message("m"), says("m", "Hi"), said("m"), runEnd()]);
     expect(finished).toEqual([
-      `▶ demo:demo, thread ${threadId}`,
+      "▶ demo:demo",
+      `  thread ${threadId}`,
       "",
       "Hi",
       "",
@@ -258,10 +269,25 @@ describe("the run", () => {
       { errorMessage: "the key is wrong" },
       "✗ failed: the key is wrong  2.1 s, 512 tokens in, 80 out",
     ],
-    [RunOutcome.INCOMPLETE, { finishReason: "step_limit" }, "✗ incomplete: step_limit  2.1 s, 512 tokens in, 80 out"],
+    [
+      RunOutcome.INCOMPLETE,
+      { finishReason: "step_limit" },
+      "✗ incomplete: stopped at its limit of steps (--max-steps, agent.maxSteps)  2.1 s, 512 tokens in, 80 out",
+    ],
+    [
+      RunOutcome.INCOMPLETE,
+      { finishReason: "length", usage: undefined },
+      "✗ incomplete: the model's reply reached its length limit  2.1 s",
+    ],
+    [
+      RunOutcome.INTERRUPTED,
+      { finishReason: "server_stopping", usage: undefined },
+      "↯ interrupted: the server stopped  2.1 s",
+    ],
+    [RunOutcome.FAILED, { finishReason: "toString", usage: undefined }, "✗ failed: toString  2.1 s"],
     [RunOutcome.CANCELLED, { finishReason: "cancelled" }, "⊘ cancelled  2.1 s, 512 tokens in, 80 out"],
     [RunOutcome.SUCCEEDED, { usage: { inputTokens: 0n, outputTokens: 0n } }, "✓ succeeded  2.1 s"],
-    [RunOutcome.INTERRUPTED, { finishReason: "", usage: undefined }, "✗ interrupted  2.1 s"],
+    [RunOutcome.INTERRUPTED, { finishReason: "", usage: undefined }, "↯ interrupted  2.1 s"],
   ])("an outcome of %d", (outcome, rest, line) => {
     expect(show([started(), runEnd(outcome, rest)]).finished.at(-1)).toBe(line);
   });
@@ -273,6 +299,26 @@ describe("the run", () => {
       expect.stringMatching(/^. waiting for the model {2}2\.0 s$/),
     ]);
     expect(show([started(), runEnd()], { laterMs: 2_000 }).open).toEqual([]);
+  });
+
+  test("a server that is away stops the clocks, and is waited for", () => {
+    const view = [started(), named("c", "Run"), running("c", "Running")].reduce(
+      (before, each) => foldEvent(before, each, 0).view,
+      newView,
+    );
+    const lines = (nowMs: number) => openLines(setAway(view, 5_000), nowMs, { columns: 80, rows: 24 }).map(plainText);
+    expect(lines(5_900)).toEqual(["", expect.stringMatching(/^[◐◓◑◒] Run: Running {2}5\.9 s$/)]);
+    expect(lines(28_000)).toEqual([
+      "",
+      "· Run: Running  5.0 s",
+      "",
+      expect.stringMatching(/^. waiting for the server, 23 s$/),
+    ]);
+    expect(openLines(setAway(view, 5_000), 28_000, { columns: 80, rows: 4 })).toHaveLength(3);
+    expect(openLines(setAway(view, undefined), 28_000, { columns: 80, rows: 24 }).map(plainText)).toEqual([
+      "",
+      expect.stringContaining("28.0 s"),
+    ]);
   });
 
   test("plans and pauses are lines of their own", () => {

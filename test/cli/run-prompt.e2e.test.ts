@@ -3,6 +3,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { newDataDir, removeDataDir, startServerProcess } from "../support/server-process.js";
 
@@ -109,10 +110,10 @@ describe("on a server of its own", () => {
   test("prints plain lines in a pipe", async () => {
     const { code, stdout, stderr } = await heddle("run", prompt, "--data", dataDir());
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
-    expect(stdout).toMatch(/▶ run +started, demo:demo\n/);
+    expect(stdout).toMatch(/▶ run +started, demo:demo, thread [-0-9a-f]{36}\n/);
     expect(stdout).toMatch(/✓ succeeded +List directory: .*\n/);
     expect(stdout).toMatch(/^list_directory found 1 entry in the workspace: needle\.txt\./m);
-    expect(stdout).toMatch(/■ run +succeeded.*\n$/);
+    expect(stdout).toMatch(/✓ run +succeeded.*\n$/);
     // biome-ignore lint/suspicious/noControlCharactersInRegex: there must be none.
     expect(stdout).not.toMatch(/\u001b/);
   });
@@ -137,6 +138,45 @@ describe("on a server of its own", () => {
     const { code, stderr } = await heddle("run", prompt, "--data", dataDir());
     expect(code).toBe(1);
     expect(stderr).toMatch(/^heddle: .* is in use by process \d+ .*: wait for it to end, .*"heddle serve".*\n$/);
+  });
+
+  test("what a tool or Node prints goes to standard error, and standard output holds events alone", async () => {
+    const tool = join(dir, "chatty.mjs");
+    const url = (path: string) => pathToFileURL(join(import.meta.dirname, "../..", path)).href;
+    writeFileSync(
+      tool,
+      `import { defineTool } from "${url("dist/src/tool/index.js")}";
+      import { z } from "${url("node_modules/zod/index.js")}";
+      console.log("loading");
+      export default defineTool({
+        name: "chatty", title: "Chat", description: "Prints.", kind: "read",
+        input: z.object({}), output: z.object({}), describe: () => "Chatting",
+        run: async () => {
+          console.log("from a tool");
+          process.stdout.write("without an end");
+          process.emitWarning("careful", "TestWarning");
+          await new Promise(setImmediate);
+          return { result: {}, summary: "Chatted" };
+        },
+      });`,
+    );
+    const script = join(dir, "script.json");
+    const call = { events: [{ piece: { index: 0, name: "chatty", input: "{}" } }, { end: "tool_calls" }] };
+    writeFileSync(script, JSON.stringify({ replies: [call, { events: [{ text: "Done." }] }] }));
+    const config = join(dir, "heddle.json");
+    writeFileSync(config, JSON.stringify({ agent: { model: `scripted:${script}`, tools: [tool] } }));
+    const { code, stdout, stderr } = await heddle("run", "x", "--json", "--config", config, "--data", dataDir());
+    const others = ["(node) TestWarning: careful", "from a tool", "loading", "without an end"];
+    expect({
+      code,
+      others: stderr
+        .replace(/node:\d+/, "node")
+        .trim()
+        .split("\n")
+        .sort(),
+    }).toEqual({ code: 0, others });
+    const complete = eventsOf(stdout).flatMap(({ toolCallComplete }) => toolCallComplete ?? []);
+    expect(complete.map(({ summary }) => summary)).toEqual(["Chatted"]);
   });
 
   test("a model without its key is refused before anything is opened", async () => {
@@ -172,24 +212,38 @@ describe("on the server that holds the data directory", () => {
   test.each([
     ["without its token", [], {}, 5, "HEDDLE_TOKEN"],
     ["with a workspace that is not its own", ["--workspace", "."], env, 2, "Leave --workspace out"],
-    ["with a model that it does not offer", ["--model", "openai:x"], env, 1, "is not offered here"],
+    ["with settings of a file", ["--config", "heddle.json"], env, 2, "Leave --config out"],
+    ["with a log level", ["--log-level", "info"], env, 2, "Leave --log-level out"],
+    [
+      "with a model that it does not offer",
+      ["--model", "openai:x"],
+      env,
+      2,
+      "offers only demo:demo: start it with --model",
+    ],
   ])("%s it is refused with what to do", async (_, flags, variables, code, text) => {
     const server = await serve();
     try {
       const refused = { code, stdout: "", stderr: expect.stringContaining(text) };
+      writeFileSync(join(dir, "work", "heddle.json"), "{}");
       expect(await result(start(["run", short, "--data", dataDir(), ...flags], variables))).toMatchObject(refused);
+      const left = await result(start(["threads", "--json", "--server", server.url], env));
+      expect(left).toMatchObject({ code: 0, stdout: "" }); // A run that is refused leaves no thread behind.
     } finally {
       await server.stop();
     }
   });
 
-  test("S1: goes on through a kill and a restart of it", async () => {
+  test.each([
+    ["", true],
+    [" on another port", false],
+  ])("S1: goes on through a kill and a restart of it%s", async (_, isSame) => {
     let server = await startServerProcess({ dataDir: dataDir() });
     try {
       const run = start(["run", prompt, "--json", "--data", dataDir()]);
       while (!run.stdout.includes("toolCallCreated")) await once(run.child.stdout!, "data");
       await server.kill();
-      server = await startServerProcess({ dataDir: dataDir(), port: server.port });
+      server = await startServerProcess({ dataDir: dataDir(), port: isSame ? server.port : 0 });
       const { stdout } = await result(run);
       const events = eventsOf(stdout);
       expect(events.map(({ sequence }) => Number(sequence))).toEqual(events.map((_, index) => index + 1));

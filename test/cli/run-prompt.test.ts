@@ -1,8 +1,9 @@
 // heddle run against a scripted server: what it asks for, what it shows, and how it ends.
 
 import type { ServiceImpl } from "@connectrpc/connect";
-import { Code } from "@connectrpc/connect";
+import { Code, ConnectError } from "@connectrpc/connect";
 import { describe, expect, test } from "vitest";
+import { ThreadHolder_Kind, ThreadHolderSchema } from "../../gen/heddle/v1/error_pb.js";
 import { RunOutcome, type StreamThreadEventsResponse } from "../../gen/heddle/v1/event_pb.js";
 import type { SendMessageRequest, ThreadService } from "../../gen/heddle/v1/thread_service_pb.js";
 import { heddleError } from "../../src/client/resumable.js";
@@ -96,19 +97,20 @@ describe("in a pipe", () => {
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     const lines = stdout.split("\n").map((line) => line.replace(/^[-\d: .]+\d {2}(?=\S)/, "… "));
     expect(lines).toEqual([
-      "… ▶ run         started, demo:demo",
+      `… ▶ run         started, demo:demo, thread ${threadId}`,
       "Let me look.",
       "It takes a moment.",
       "… ○ named       List a folder c",
       "… ◌ input       List a folder: Listing . (0 bytes)",
       "… ● started     List a folder: Listing .",
       "… ✓ succeeded   List a folder: Listed 12 entries (8 ms)",
+      "    README.md",
       "… ○ named       Tell the user s",
       "Twelve entries.",
       "… ◌ input       Tell the user: Telling the user (0 bytes)",
       "… ● started     Tell the user: Telling the user",
       "… ✓ succeeded   Tell the user: Told the user (8 ms)",
-      "… ■ run         succeeded, stop, 512 tokens in, 80 out",
+      "… ✓ run         succeeded, 512 tokens in, 80 out",
       "",
     ]);
     // biome-ignore lint/suspicious/noControlCharactersInRegex: there must be none.
@@ -136,7 +138,8 @@ describe("on a terminal", () => {
     io.stdout.onWrite = (data) => terminal.write(data);
     expect((await heddleRun(["What is here?", "--server", url.url], io)).code).toBe(0);
     expect(terminal.text).toEqual([
-      `▶ demo:demo, thread ${threadId}`,
+      "▶ demo:demo",
+      `  thread ${threadId}`,
       "",
       "hm",
       "",
@@ -318,6 +321,131 @@ describe("ends", () => {
     });
   });
 
+  test("a model that the server does not offer names the flag, what is offered and what to do", async () => {
+    const { server } = serving([], {
+      sendMessage: () => {
+        const message = 'The model "openai:x" is not offered here: leave it empty, or choose one of a:b, c:d';
+        throw heddleError(Code.InvalidArgument, "MODEL_NOT_OFFERED", message);
+      },
+    });
+    await using url = await server;
+    expect(await heddleRun(["x", "--model", "openai:x", "--server", url.url])).toEqual({
+      code: 2,
+      stdout: "",
+      stderr: `heddle: --model openai:x: the server at ${url.url} offers only a:b, c:d: start it with --model openai:x, list the model in its agent.models, leave --model out\n`,
+    });
+  });
+
+  test("a thread that is busy is told with who holds it and how to watch", async () => {
+    const detail = { desc: ThreadHolderSchema, value: { kind: ThreadHolder_Kind.RUN, holderId: runId } };
+    const { server } = serving([], {
+      sendMessage: () => {
+        throw new ConnectError("busy", Code.FailedPrecondition, undefined, [detail]);
+      },
+    });
+    await using url = await server;
+    const { code, stderr } = await heddleRun(["x", "--thread", threadId, "--server", url.url]);
+    expect(code).toBe(1);
+    const watch = `heddle follow ${threadId} --server ${url.url}`;
+    expect(stderr).toBe(`heddle: the thread is busy with run ${runId}: wait, or watch it with ${watch}\n`);
+  });
+
+  test.each([
+    ["that it made, when it is refused", [], heddleError(Code.InvalidArgument, "MODEL_NOT_OFFERED", "no"), [threadId]],
+    ["not that it was given", ["--thread", threadId], heddleError(Code.InvalidArgument, "INVALID_FIELD", "no"), []],
+    ["not when the message may have arrived", [], new ConnectError("gone", Code.Unavailable), []],
+  ])("a run without a beginning takes its thread away: the one %s", async (_, flags, error, expected) => {
+    const deleted: string[] = [];
+    const { server } = serving([], {
+      sendMessage: () => {
+        throw error;
+      },
+      deleteThread: ({ threadId: id }) => {
+        deleted.push(id);
+        return {};
+      },
+    });
+    await using url = await server;
+    await heddleRun(["x", ...flags, "--server", url.url]);
+    expect(deleted).toEqual(expected);
+  });
+
+  test("a question of the agent's is followed by how to answer it", async () => {
+    const asked = over("c", "Asked", undefined, { toolName: "clarify" });
+    const { server } = serving([started(), named("c", "Ask"), asked, runEnd(undefined, { finishReason: "tool_stop" })]);
+    await using url = await server;
+    const { code, stderr } = await heddleRun(["x", "--server", url.url]);
+    expect(code).toBe(0);
+    expect(stderr).toBe(`heddle: Answer with: heddle run --thread ${threadId} "…" --server ${url.url}\n`);
+  });
+
+  test("what others print goes to standard error, also where events are JSON", async () => {
+    const { server, stored } = serving([started(), runEnd()]);
+    await using url = await server;
+    const io = fakeIo();
+    io.stdout.onWrite = (text) => text.includes("runStarted") && io.prints("debugging my tool");
+    const { stdout, stderr } = await heddleRun(["x", "--json", "--server", url.url], io);
+    expect(stderr).toBe("debugging my tool\n");
+    expect(
+      stdout
+        .trim()
+        .split("\n")
+        .map((line) => JSON.parse(line)),
+    ).toHaveLength(stored.length);
+  });
+
+  /** A run that goes on for ever, upon a server that answers a cancel with this. */
+  async function interrupted(name: "SIGINT" | "SIGTERM", cancelRun: () => never) {
+    const io = fakeIo();
+    const { server } = serving([], {
+      cancelRun,
+      async *streamThreadEvents() {
+        yield newEvent({ threadId, payload: { case: "ready", value: {} } });
+        yield newEvent({ ...started(), sequence: 1n });
+        await new Promise(() => {});
+      },
+    });
+    await using url = await server;
+    io.stdout.onWrite = (text) => text.includes("started") && io.signal(name);
+    return { ...(await heddleRun(["x", "--server", url.url], io)), url: url.url };
+  }
+
+  test.each([
+    ["SIGINT", "that reaches nobody", 130, () => new ConnectError("connect ECONNREFUSED", Code.Unavailable)],
+    ["SIGTERM", "that reaches nobody", 143, () => new ConnectError("connect ECONNREFUSED", Code.Unavailable)],
+    ["SIGTERM", "that is refused", 143, () => heddleError(Code.PermissionDenied, "PERMISSION_DENIED", "no")],
+  ] as const)("%s with a cancel %s ends with %d, and says how to see the rest", async (name, _, expected, error) => {
+    const { code, stderr, url } = await interrupted(name, () => {
+      throw error();
+    });
+    expect(code).toBe(expected);
+    expect(stderr).toMatch(/heddle: the run could not be called off: /);
+    expect(stderr).toContain(`follow it later with heddle follow ${threadId} --server ${url}\n`);
+    expect(stderr).not.toContain("leaves it running");
+  });
+
+  test("a second signal says what becomes of the run", async () => {
+    const io = fakeIo();
+    const { server } = serving([], {
+      cancelRun: () => {
+        io.signal("SIGTERM");
+        return {};
+      },
+      async *streamThreadEvents() {
+        yield newEvent({ threadId, payload: { case: "ready", value: {} } });
+        yield newEvent({ ...started(), sequence: 1n });
+        while (io.exits.length === 0) await new Promise(setImmediate);
+        yield newEvent({ ...runEnd(RunOutcome.CANCELLED), sequence: 2n });
+      },
+    });
+    await using url = await server;
+    io.stdout.onWrite = (text) => text.includes("started") && io.signal("SIGTERM");
+    const { stderr } = await heddleRun(["x", "--server", url.url], io);
+    expect(io.exits).toEqual([143]);
+    expect(stderr).toMatch(/left at once: the server goes on calling the run off; see how it ends with heddle follow /);
+    expect(io.exitListeners.size).toBe(0);
+  });
+
   test("a server that is not there is said, with what to do", async () => {
     const { server } = serving([]);
     const { url } = await server;
@@ -349,19 +477,33 @@ describe("ends", () => {
 describe("usage", () => {
   test.each([
     [[], "missing required argument 'prompt'"],
-    [[" "], "Say what to ask"],
+    [[" "], "the prompt is empty: say what to ask"],
     [["what", "is", "this"], "too many arguments for 'run'"],
     [["x", "--max-steps", "0"], "It must be a whole number from 1 to 1000"],
     [["x", "--max-steps", "1001"], "It must be a whole number from 1 to 1000"],
     [["x", "--thread", "abc"], "is not the id of a thread"],
     [["x", "--server", "http://a:1", "--data", "d"], "cannot be used with option"],
     [["x", "--server", "http://a:1", "--workspace", "d"], "cannot be used with option"],
+    [["x", "--server", "http://a:1", "--config", "f"], "cannot be used with option"],
     [["x", "--workspace", "/nope/nope"], "--workspace: there is no directory /nope/nope"],
     [["x", "--model", "gpt"], "--model must be provider:name"],
+    [["x", "--model", "nobody:x"], "--model: nobody:x is no model"],
     [["x", "--log-level", "loud"], "--log-level must be one of"],
   ])("%j ends with code 2", async (args, text) => {
     const { code, stdout, stderr } = await heddleRun(args);
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
     expect(stderr).toContain(text);
+  });
+
+  test.each([
+    ["--data", "d"],
+    ["--workspace", "."],
+    ["--config", "f"],
+    ["--log-level", "info"],
+  ])("HEDDLE_SERVER and %s cannot stand together, as --server and it cannot", async (flag, value) => {
+    const io = fakeIo({ env: { HEDDLE_SERVER: "http://127.0.0.1:1" } });
+    const { code, stderr } = await heddleRun(["x", flag, value], io);
+    expect(code).toBe(2);
+    expect(stderr).toContain(`${flag} cannot be used with one. Unset HEDDLE_SERVER, or leave ${flag} out`);
   });
 });

@@ -6,7 +6,7 @@ import { describe, expect, test, vi } from "vitest";
 import { exitCodes } from "../../src/cli/exit.js";
 import { interruptSignal } from "../../src/cli/interrupt.js";
 import { createLogger } from "../../src/cli/logger.js";
-import { fakeIo, heddle } from "./support.js";
+import { fakeIo, fakeServer, heddle } from "./support.js";
 
 const threadId = "7b0f2c4e-5a36-4d0e-9c3f-2f6f2b7b9a10";
 
@@ -110,6 +110,19 @@ describe("a port that closes the connection before it answers", () => {
       stderr: `heddle: something listens at http://${port.address}, but closes the connection before it answers: it does not speak plain HTTP/2. If it speaks TLS, try --server https://${port.address}\n`,
     });
   });
+
+  test.each([["threads"], ["follow", threadId]])(
+    "%s with TLS to a plain port is told to try http",
+    async (...command) => {
+      await using server = await fakeServer({});
+      const { host } = new URL(server.url);
+      const { code, stderr } = await heddle([...command, "--server", `https://${host}`]);
+      expect({ code, stderr }).toEqual({
+        code: 4,
+        stderr: `heddle: something listens at https://${host}, but it speaks no TLS: try --server http://${host}\n`,
+      });
+    },
+  );
 
   test("one that only hangs up is told the same", async () => {
     await using port = await listening(createTcpServer((socket) => socket.once("data", () => socket.destroy())));

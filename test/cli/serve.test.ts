@@ -38,7 +38,7 @@ describe("heddle serve", () => {
       `  npx heddle run "Think about it, and tell me." --server ${url}`,
       `  npx heddle follow <thread> --server ${url}`,
       `  npx heddle threads --server ${url}`,
-      expect.stringMatching(/^The model is a demo.*OPENAI_API_KEY=… heddle serve --model openai:/),
+      expect.stringMatching(/^The model is a demo.*OPENAI_API_KEY=… npx heddle serve --workspace \. --model openai:/),
       "",
     ]);
   });

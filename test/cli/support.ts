@@ -15,6 +15,8 @@ export interface FakeIo extends Io {
   /** Those that wait for the end of the process. */
   readonly exitListeners: Set<() => void>;
   signal(name: SignalName): void;
+  /** A line that somebody else in the process prints. */
+  prints(line: string): void;
 }
 
 export interface FakeOutput extends Output {
@@ -35,6 +37,7 @@ export function fakeIo(options: FakeIoOptions = {}): FakeIo {
   const listeners: ((name: SignalName) => void)[] = [];
   const exits: number[] = [];
   const exitListeners = new Set<() => void>();
+  const foreign = new Set<(line: string) => void>();
   return {
     stdout: fakeOutput(options),
     stderr: fakeOutput(options),
@@ -43,6 +46,13 @@ export function fakeIo(options: FakeIoOptions = {}): FakeIo {
     onSignal: (listener) => listeners.push(listener),
     signal: (name) => {
       for (const listener of listeners) listener(name);
+    },
+    prints(line) {
+      for (const listener of foreign) listener(line);
+    },
+    onForeignOutput(listener) {
+      foreign.add(listener);
+      return () => foreign.delete(listener);
     },
     exitListeners,
     onExit(listener) {

@@ -1,0 +1,32 @@
+// What an error adds to the summary beside it.
+import { expect, test } from "vitest";
+import { ToolCallOutcome } from "../../gen/heddle/v1/tool_call_pb.js";
+import { errorText } from "../../src/cli/words.js";
+
+const { FAILED, DISCARDED, CANCELLED } = ToolCallOutcome;
+const long = `It went wrong ${"again and ".repeat(30)}again`;
+
+test.each([
+  ["a message that the summary holds", FAILED, "Failed: X is down", { message: "X is down" }, ""],
+  ["with a full stop behind it", FAILED, "Failed: X is down", { message: "X is down." }, ""],
+  ["what follows the summary", FAILED, "X is down", { message: "X is down: no route" }, "no route"],
+  ["the outcome's own word", CANCELLED, "Called off", { kind: "cancelled", message: "" }, ""],
+  ["words of the summary", DISCARDED, "Discarded: attempt dropped", { kind: "attempt_dropped", message: "" }, ""],
+  [
+    "what a cut summary has left out",
+    FAILED,
+    `Failed: ${long.slice(0, 180)}…`,
+    { message: long },
+    `…${long.slice(180)}`,
+  ],
+  [
+    "something else",
+    FAILED,
+    "Failed",
+    { kind: "io", code: "ENOENT", message: "no such file" },
+    "io, ENOENT, no such file",
+  ],
+  ["a short code that stands there by chance", FAILED, "1 of 2", { code: "1", message: "" }, "1"],
+])("%s", (_, outcome, summary, error, expected) => {
+  expect(errorText({ kind: "", code: "", ...error }, summary, outcome)).toBe(expected);
+});
