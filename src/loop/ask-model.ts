@@ -41,11 +41,12 @@ async function stream(
   { recording, scope }: { recording: ReplyRecorder; scope: Scope },
 ): Promise<void> {
   const events = run.model.stream(request, scope.signal)[Symbol.asyncIterator]();
+  const next = unlessStopped(events, scope.signal);
   try {
     for (;;) {
-      const next = await unlessStopped(events.next(), scope.signal);
-      if (next.done) return;
-      recording.take(next.value);
+      const { done, value } = await next();
+      if (done) return;
+      recording.take(value);
     }
   } finally {
     // Not awaited: a model that does not hear its signal must not hold the run.
@@ -53,17 +54,19 @@ async function stream(
   }
 }
 
-/** A model that does not listen to its signal is left behind. */
+/** The next event, or the signal's reason: a model that does not listen to it is left behind. One listener for a whole reply. */
 function unlessStopped(
-  next: Promise<IteratorResult<ModelEvent>>,
+  events: AsyncIterator<ModelEvent>,
   signal: AbortSignal,
-): Promise<IteratorResult<ModelEvent>> {
-  return new Promise((resolve, reject) => {
-    const leave = (): void => reject(signal.reason);
-    if (signal.aborted) leave();
-    else signal.addEventListener("abort", leave, { once: true });
-    next.then(resolve, reject).finally(() => signal.removeEventListener("abort", leave));
-  });
+): () => Promise<IteratorResult<ModelEvent>> {
+  let leave: (reason: unknown) => void = () => {};
+  signal.addEventListener("abort", () => leave(signal.reason), { once: true });
+  return () =>
+    new Promise((resolve, reject) => {
+      if (signal.aborted) return reject(signal.reason);
+      leave = reject;
+      events.next().then(resolve, reject);
+    });
 }
 
 /** Longer each time, by chance a little more or less, and not before the provider wants to be asked. */

@@ -85,14 +85,16 @@ export class ReplyRecorder {
     if (!end) throw new ModelError("broken", "The model's reply ended in the middle");
     const calls = [...this.#calls.values()];
     const change = this.#run.countStep(this.#usage, calls.length === 0 ? answered(end) : undefined);
-    for (const call of calls) call.complete();
+    // With the last input that is completed here, where there is one: it saves a write.
+    const last = calls.findLast((call) => !call.isComplete);
+    for (const call of calls) call.complete(call === last ? change : undefined);
     this.#closeReasoning();
     if (this.#messageId !== undefined) {
       const [refusal = ""] = splitToUtf8Bytes(this.#refusal, limits.refusalBytes);
       const value = { messageId: this.#messageId, refusal };
       this.#record({ case: "messageCompleted", value });
     }
-    this.#stored.push(this.#run.recorder.note(change));
+    if (!last) this.#stored.push(this.#run.recorder.note(change));
     const stored = this.#settled();
     stored.catch(() => {}); // Heard by whoever waits for it.
     return { text: this.#text, calls: calls.map((call) => call.input), end, stored };

@@ -67,7 +67,12 @@ export class StreamedCall {
     if (this.#stage === "naming" && this.#parts.run.tools.get(this.#name)) this.#create();
   }
 
-  complete(): void {
+  get isComplete(): boolean {
+    return this.#stage === "complete";
+  }
+
+  /** `change` goes into the same append. */
+  complete(change?: Along["change"]): void {
     if (this.#stage === "complete" || this.#stage === "dropped") return;
     if (this.#stage === "naming") this.#create();
     const text = this.#pieces.join("");
@@ -85,7 +90,13 @@ export class StreamedCall {
       data,
     } as const;
     const value = { toolCallId: id, summary, inputBytes: BigInt(data.length) };
-    this.#parts.record({ case: "toolCallInputCompleted", value }, { bodies: [body], ...this.#noteProviderCall() });
+    this.#parts.record(
+      { case: "toolCallInputCompleted", value },
+      {
+        bodies: [body],
+        ...both(this.#noteProviderCall().change, change),
+      },
+    );
   }
 
   /** The attempt is dropped. Nobody has heard of a call that was never named. */
@@ -167,6 +178,16 @@ export class StreamedCall {
     this.#notedProviderCallId = providerCallId;
     return { change: (draft) => draft.noteProviderCall(id, providerCallId) };
   }
+}
+
+function both(one: Along["change"], other: Along["change"]): Along {
+  if (!one || !other) return one || other ? { change: (one ?? other)! } : {};
+  return {
+    change: (draft) => {
+      one(draft);
+      other(draft);
+    },
+  };
 }
 
 /** A tool that cannot describe its input is described by its title. */
