@@ -28,8 +28,9 @@ function modelNotOffered(error: ConnectError, { server, flags }: Asked): Ending 
   // The list is in the text alone; without it the sentence is still true.
   const offered = /choose one of (.+)$/.exec(error.rawMessage)?.[1];
   const offers = offered === undefined ? "does not offer it" : `offers only ${offered}`;
-  const elsewhere = server.dataDir === undefined ? "" : ", or give --data another directory";
-  const advice = `start it with --model ${flags.model}, list the model in its agent.models, leave --model out${elsewhere}`;
+  const last =
+    server.dataDir === undefined ? "or leave --model out" : "leave --model out, or give --data another directory";
+  const advice = `start it with --model ${flags.model}, list the model in its agent.models, ${last}`;
   const message = `--model ${flags.model}: the server at ${server.place.url()}${holds} ${offers}: ${advice}`;
   return { code: exitCodes.usage, message: safeLine(message) };
 }

@@ -32,6 +32,7 @@ interface RunFlags extends RunServerFlags {
 const help = `
 Goes to the server that holds the data directory; where there is none, it starts one of its own for as long as the run takes,
 with the current folder as the agent's workspace. Ctrl-C calls the run off and shows how it ends; a second one leaves at once.
+A server that goes away is waited for, 2 minutes at most; the run is its own, and "heddle follow" shows what became of it.
 
 Exit codes: 0 the run succeeded, 1 it failed or a limit ended it, 130 it was called off. The others are those of "heddle --help".
 

@@ -332,7 +332,7 @@ describe("ends", () => {
     expect(await heddleRun(["x", "--model", "openai:x", "--server", url.url])).toEqual({
       code: 2,
       stdout: "",
-      stderr: `heddle: --model openai:x: the server at ${url.url} offers only a:b, c:d: start it with --model openai:x, list the model in its agent.models, leave --model out\n`,
+      stderr: `heddle: --model openai:x: the server at ${url.url} offers only a:b, c:d: start it with --model openai:x, list the model in its agent.models, or leave --model out\n`,
     });
   });
 
