@@ -64,11 +64,14 @@ export function openLiveView(io: Io, nowMs: () => number = Date.now): RunView {
     if (frame !== "") write(frame);
   }
 
-  /** Standard error is the same screen: what is open makes room for it, and comes back with the next frame. */
+  /**
+   * Standard error is the same screen: what is open makes room for it, and comes back with the next frame. So does what is
+   * finished: it was longer under way than a line that somebody in this process printed.
+   */
   function drawForeign(columns: number): void {
-    write(screen.frame(finished, [], columns));
+    const erased = screen.frame([], [], columns);
+    if (erased !== "") write(erased);
     void io.stderr.write(foreign.map((line) => `${shownLine(line)}\n`).join("")).catch(() => {});
-    finished = [];
     foreign = [];
     frameTimer ??= setTimeout(draw, frameMs);
   }

@@ -13,11 +13,16 @@ import {
   shownTail,
   type Tail,
 } from "./live-view-text.js";
+import { commandLine, type Where } from "./next-command.js";
 import type { RunView } from "./run-view.js";
 import { safeLine, styleFor } from "./terminal.js";
 
-export function openPlainView(io: Io): RunView {
-  const lines = plainLines(eventLines(styleFor(io, "stdout"), () => new Date()));
+/** `where` is what leads to the run: commands that are named here must lead there too. */
+export function openPlainView(io: Io, where: Where): RunView {
+  const lines = plainLines(
+    eventLines(styleFor(io, "stdout"), () => new Date()),
+    where,
+  );
   let farewell = "";
   const note = (text: string) => void io.stderr.write(`heddle: ${safeLine(text)}\n`).catch(() => {});
   const forget = io.onExit(() => farewell !== "" && note(farewell));
@@ -39,7 +44,7 @@ export function openPlainView(io: Io): RunView {
 const indent = "    ";
 
 /** Contract: called with every event of a run in order. */
-export function plainLines(lifecycleLine: EventLines): (event: StreamThreadEventsResponse) => string[] {
+export function plainLines(lifecycleLine: EventLines, where: Where): (event: StreamThreadEventsResponse) => string[] {
   const texts = new Map<string, Paragraph>();
   const tails = new Map<string, Tail>();
   /** A line that waits for its end comes before whatever happens next. */
@@ -58,7 +63,9 @@ export function plainLines(lifecycleLine: EventLines): (event: StreamThreadEvent
   const printed = (id: string, threadId: string): string[] => {
     const tail = tails.get(id) ?? noTail;
     tails.delete(id);
-    const cut = tail.isCut ? [`… the end of its output; all of it: heddle follow ${safeLine(threadId)} --json`] : [];
+    const cut = tail.isCut
+      ? [`… the end of its output; all of it: ${safeLine(commandLine(`follow ${threadId} --json`, where))}`]
+      : [];
     return [...cut, ...shownTail(tail)].map((line) => `${indent}${line}`);
   };
   return (event) => {

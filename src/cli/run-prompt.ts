@@ -123,13 +123,10 @@ function finish({ outcome }: RunCompleted, signal: AbortSignal): void {
 }
 
 /** Logs beside a view that is drawn anew would tear it apart. */
-function viewFor(io: Io, { json, logLevel }: RunFlags): RunView {
-  if (json) return jsonView(io);
-  return isScreen(io, "stdout") && logLevel === undefined ? openLiveView(io) : openPlainView(io);
-}
-
-function jsonView(io: Io): RunView {
-  return { ...openPlainView(io), event: (event) => io.stdout.write(`${jsonLine(event)}\n`) };
+function viewFor(io: Io, flags: RunFlags): RunView {
+  const plain = () => openPlainView(io, flags);
+  if (flags.json) return { ...plain(), event: (event) => io.stdout.write(`${jsonLine(event)}\n`) };
+  return isScreen(io, "stdout") && flags.logLevel === undefined ? openLiveView(io) : plain();
 }
 
 const longestTitle = 80;

@@ -260,8 +260,9 @@ describe("what does not come from the run", () => {
     expect([header, thread, foreign, gap]).toEqual(["▶ demo:demo", `  thread ${threadId}`, "debug red\\u{7}", ""]);
     expect(call).toContain("Run a command: Running npm test");
     view.foreign("the last word");
+    await view.event(over("c", "Ran npm test"));
     await view.close();
-    expect(terminal.text.at(-1)).toBe("the last word");
+    expect(terminal.text.slice(-3)).toEqual(["the last word", "", "✓ Run a command: Ran npm test  8 ms"]);
     expect(io.stderr.text).toBe("debug red\\u{7}\nthe last word\n");
     expect(io.stdout.text).not.toContain("debug");
   });

@@ -30,7 +30,6 @@ function watchSilence(isAway: boolean) {
   const interruption = new AbortController();
   const client: RunClient = {
     start: () => Promise.reject(new Error("it has begun")),
-    // biome-ignore lint/correctness/useYield: it never has anything to say.
     async *events({ signal, onState }) {
       if (isAway) onState?.({ state: "waiting", delayMs: 1, reason: new ConnectError("refused", Code.Unavailable) });
       await new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));

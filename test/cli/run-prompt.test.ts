@@ -117,6 +117,18 @@ describe("in a pipe", () => {
     expect(stdout).not.toMatch(/\u001b/);
   });
 
+  test("of what a call prints the end is shown, and how to see the rest", async () => {
+    const text = Array.from({ length: 8 }, (_, index) => `line ${index}\n`).join("");
+    const call = [named("c", "Run"), running("c", "Running"), prints("c", text), over("c", "Ran")];
+    const { server } = serving([started(), ...call, runEnd()]);
+    await using url = await server;
+    const { stdout } = await heddleRun(["x", "--server", url.url]);
+    expect(stdout.split("\n").filter((line) => line.startsWith("    "))).toEqual([
+      `    … the end of its output; all of it: heddle follow ${threadId} --json --server ${url.url}`,
+      ...[3, 4, 5, 6, 7].map((index) => `    line ${index}`),
+    ]);
+  });
+
   test("--json prints the run's events as follow does, and nothing else", async () => {
     const { server, stored } = serving([...script, runEnd()]);
     await using url = await server;
