@@ -84,8 +84,6 @@ export class Tail {
       for (;;) {
         const news = await this.#log.waitBeyond(this.#key, this.#head, this.#stop.signal);
         if (news === "removed") return this.#finish({ kind: "removed" });
-        // Whoever wrote it is answered first, and can have the disk at work again while it goes out.
-        await new Promise((resolve) => setImmediate(resolve));
         const span = await this.#log.read(this.#key, this.#head, tailLimits.readBytes);
         if (this.#stop.signal.aborted) return;
         if (span) this.#add(span);

@@ -23,8 +23,6 @@ export interface Stage {
 
 /** The time at which every scenario begins. */
 const beginning = Date.parse("2026-01-01T09:00:00Z");
-/** More than an event takes from its append to whoever follows. */
-const turnsOfNow = 4;
 /** A scenario that takes longer waits for something that never comes. */
 const longestMs = 3_600_000;
 
@@ -53,8 +51,8 @@ async function whileTimePasses<Result>(playing: Promise<Result>): Promise<Result
   });
   over.catch(() => {}); // Heard by whoever awaits it.
   for (;;) {
-    // Some turns of the real event loop: everything that can happen now has happened, and whoever follows has heard of it.
-    for (let turn = 0; turn < turnsOfNow; turn++) await new Promise((resolve) => setImmediate(resolve));
+    // A turn of the real event loop: everything that can happen now has happened.
+    await new Promise((resolve) => setImmediate(resolve));
     if (isOver) return over;
     if (vi.getTimerCount() === 0 || Date.now() > beginning + longestMs)
       throw new Error("The scenario waits for something that never comes");
