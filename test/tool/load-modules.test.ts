@@ -86,7 +86,11 @@ describe("loadToolModules", () => {
     ["syntax.mjs", "export default {", /syntax\.mjs: it cannot be loaded \(.*\); correct it/],
     ["throws.mjs", 'throw new Error("no\\nway")', /throws\.mjs: it cannot be loaded \(Error: no way\); correct it/],
     ["throws-text.mjs", 'throw "no"', /throws-text\.mjs: it cannot be loaded \(no\); correct it/],
-    ["needs.mjs", 'import "not-there-at-all"', /needs\.mjs: it cannot be loaded \(.*not-there-at-all.*\); install what it imports/],
+    [
+      "needs.mjs",
+      'import "not-there-at-all"',
+      /needs\.mjs: it cannot be loaded \(.*not-there-at-all.*\); install what it imports/,
+    ],
     ["empty.mjs", "export const tool = {}", /empty\.mjs: it has no default export; write/],
     [
       "text.mjs",
