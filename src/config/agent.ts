@@ -2,7 +2,7 @@
 // the variables that their own tools read; they stand in no file and in no message.
 import { statSync } from "node:fs";
 import { resolve } from "node:path";
-import type { RestartPolicy } from "./schema.js";
+import type { ApprovalMode, RestartPolicy } from "./schema.js";
 import type { Environment, Layer, Problem } from "./sources.js";
 
 export interface AgentConfig {
@@ -28,6 +28,14 @@ export interface AgentConfig {
   readonly quietMs: number;
   /** How long a tool that was called off may take to stop. */
   readonly stopGraceMs: number;
+  /** The workspace may be changed, and commands run in it, without asking. */
+  readonly trusted: boolean;
+  /** By tool name, instead of the tool's own. */
+  readonly policy: Readonly<Record<string, "allow" | "ask" | "deny">>;
+  /** `deny`: nobody answers here, and calls that need a yes are denied at once. */
+  readonly approvals: ApprovalMode;
+  /** How long a call waits for a yes. */
+  readonly approvalTimeoutMs: number;
   readonly afterRestart: RestartPolicy;
   readonly providers: { readonly openai: ProviderAccess; readonly anthropic: ProviderAccess };
 }
@@ -53,6 +61,10 @@ export const defaultAgent: AgentConfig = {
   toolTimeoutMs: 120_000,
   quietMs: 5_000,
   stopGraceMs: 2_000,
+  trusted: false,
+  policy: {},
+  approvals: "ask",
+  approvalTimeoutMs: 3_600_000,
   afterRestart: "continue",
   providers: { openai: unset, anthropic: unset },
 };

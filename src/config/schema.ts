@@ -22,6 +22,12 @@ const dayMs = 24 * hourMs;
 export const restartPolicies = ["continue", "end"] as const;
 export type RestartPolicy = (typeof restartPolicies)[number];
 
+const policies = ["allow", "ask", "deny"] as const;
+
+/** Whether calls that need a yes wait for one, or are denied because nobody answers. */
+export const approvalModes = ["ask", "deny"] as const;
+export type ApprovalMode = (typeof approvalModes)[number];
+
 /** Does the text do as a bearer token? */
 export const isToken = (value: string): boolean => tokenShape.test(value);
 
@@ -113,6 +119,16 @@ export const sourceSchema = section({
     toolTimeoutMs: whole(10, dayMs).optional(),
     quietMs: whole(100, 600_000).optional(),
     stopGraceMs: whole(0, 60_000).optional(),
+    trusted: z.boolean("true or false").optional(),
+    policy: z
+      .record(
+        z.string().regex(/^[a-z0-9][a-z0-9_-]{0,63}$/, "the name of a tool"),
+        z.enum(policies, `one of ${policies.join(", ")}`),
+        "an object of tool names and allow, ask or deny",
+      )
+      .optional(),
+    approvals: z.enum(approvalModes, `one of ${approvalModes.join(", ")}`).optional(),
+    approvalTimeoutMs: whole(1_000, 30 * dayMs).optional(),
     afterRestart: z.enum(restartPolicies, `one of ${restartPolicies.join(", ")}`).optional(),
   }).optional(),
 });

@@ -1,8 +1,9 @@
 // What a running tool says about itself, recorded: output as it comes, progress not too often, a sign of life when it is quiet.
 // After `close` nothing more is recorded: a tool that goes on talking is not heard (T2).
-import { OutputStream, ToolCallPhase } from "../thread/schema.js";
+import { limits } from "../thread/limits.js";
+import { OutputStream, PlanEntryStatus, ToolCallPhase } from "../thread/schema.js";
 import { utf8Bytes } from "../thread/text.js";
-import type { Phase, ToolContext } from "../tool/tool.js";
+import type { Phase, PlanLine, ToolContext } from "../tool/tool.js";
 import type { Run, Scope } from "./run.js";
 
 /** Progress in between is left out; the last one of a quiet span is not. */
@@ -41,6 +42,7 @@ export class CallReport {
       signal: scope.signal,
       progress: (completed, total, message) => this.#progress(completed, total, message),
       phase: (phase, message) => this.#enter(phase, message),
+      plan: (lines) => this.#plan(lines),
       output: (stream, text) => this.#output(stream, text),
     };
     this.#quiet = setInterval(() => this.#record({ message: "Still running" }), run.limits.quietMs);
@@ -67,6 +69,16 @@ export class CallReport {
     this.#phase = phases[phase] ?? ToolCallPhase.UNSPECIFIED;
     this.#waiting = { message: typeof message === "string" ? message : "" };
     if (this.#throttle === undefined) this.#recordWaiting();
+  }
+
+  /** What is no line of a plan is left out. */
+  #plan(lines: readonly PlanLine[]): void {
+    if (!this.#isOpen || !Array.isArray(lines)) return;
+    const known = lines.filter((line: PlanLine | undefined) => typeof line?.content === "string") as PlanLine[];
+    const entries = known
+      .slice(0, limits.planEntries)
+      .map(({ content, status }) => ({ content, status: planStatuses[status] ?? PlanEntryStatus.PENDING }));
+    this.#run.recorder.record({ case: "planUpdated", value: { entries } }).catch(() => {});
   }
 
   /** Whatever a tool hands over is taken as text: an error thrown into its callbacks could end the process. */
@@ -115,6 +127,12 @@ const phases: Readonly<Record<Phase, ToolCallPhase>> = {
   interpreting: ToolCallPhase.INTERPRETING,
   connecting: ToolCallPhase.CONNECTING,
   waiting: ToolCallPhase.WAITING,
+};
+
+const planStatuses: Readonly<Record<PlanLine["status"], PlanEntryStatus>> = {
+  pending: PlanEntryStatus.PENDING,
+  in_progress: PlanEntryStatus.IN_PROGRESS,
+  completed: PlanEntryStatus.COMPLETED,
 };
 
 /** A tool may divide by zero. */

@@ -21,6 +21,10 @@ export interface ErrorDetails {
   tool_call_over: undefined;
   /** The call belongs to a recording: its producer runs it. */
   tool_call_not_ours: { producer: string };
+  /** The call does not wait for a yes, or not any more. */
+  approval_not_pending: undefined;
+  /** The answer names another hash than the question: what the answerer saw is not what would run. */
+  approval_mismatch: undefined;
   /** The thread has no such open run of Heddle's own. */
   run_not_found: undefined;
   /** The request id was used for another message. */

@@ -33,6 +33,7 @@ export {
   UsageSchema,
 } from "../../gen/heddle/v1/event_pb.js";
 export {
+  ApprovalMode,
   type RunOptions,
   RunOptionsSchema,
   ToolChoice_Mode as ToolChoiceMode,
@@ -41,9 +42,12 @@ export { type Thread, ThreadSchema, ThreadState as WireThreadState } from "../..
 export {
   Executor,
   type ToolCall,
+  type ToolCallApproval,
+  ToolCallApprovalSchema,
   ToolCallOutcome,
   ToolCallSchema,
   ToolKind,
+  ToolPolicy,
   type ToolSource,
 } from "../../gen/heddle/v1/tool_call_pb.js";
 export { type Tool, ToolSchema } from "../../gen/heddle/v1/tool_service_pb.js";

@@ -1,5 +1,5 @@
 // Is a value a tool? Asked of what an author defines and of what an operator's module exports: types are gone by then.
-import type { Kind, ToolDefinition } from "./tool.js";
+import type { Kind, Phase, Policy, ToolDefinition } from "./tool.js";
 
 const nameShape = /^[a-z0-9][a-z0-9_-]{0,63}$/;
 const longestTimeoutMs = 24 * 3_600_000;
@@ -16,6 +16,9 @@ const kinds: Record<Kind, true> = {
   fetch: true,
   other: true,
 };
+
+const phases: Record<Phase, true> = { searching: true, interpreting: true, connecting: true, waiting: true };
+const policies: Record<Policy, true> = { allow: true, ask: true, deny: true };
 
 /** What keeps the value from being a tool, and what is right instead: one line. Undefined when nothing does. */
 export function definitionProblem(value: unknown): string | undefined {
@@ -44,14 +47,18 @@ const schema: Rule = {
 const method: Rule = { is: "a function", holds: (value) => typeof value === "function" };
 const orNothing = ({ is, holds }: Rule): Rule => ({ is, holds: (value) => value === undefined || holds(value) });
 
+function oneOf(values: Readonly<Record<string, true>>): Rule {
+  return {
+    is: `one of ${Object.keys(values).join(", ")}`,
+    holds: (value) => typeof value === "string" && Object.hasOwn(values, value),
+  };
+}
+
 /** In the order in which they are told. */
 const rules: Record<Exclude<keyof ToolDefinition, "name">, Rule> = {
   title: text,
   description: text,
-  kind: {
-    is: `one of ${Object.keys(kinds).join(", ")}`,
-    holds: (value) => typeof value === "string" && Object.hasOwn(kinds, value),
-  },
+  kind: oneOf(kinds),
   input: schema,
   output: schema,
   textFields: orNothing({
@@ -62,8 +69,12 @@ const rules: Record<Exclude<keyof ToolDefinition, "name">, Rule> = {
     is: `a whole number from 1 to ${longestTimeoutMs}`,
     holds: (value) => Number.isInteger(value) && (value as number) >= 1 && (value as number) <= longestTimeoutMs,
   }),
+  policy: orNothing(oneOf(policies)),
+  phase: orNothing(oneOf(phases)),
+  isolation: orNothing(text),
   describe: method,
   run: method,
+  preview: orNothing(method),
   toModel: orNothing(method),
 };
 

@@ -9,6 +9,9 @@ export type Kind = "read" | "edit" | "delete" | "move" | "search" | "execute" | 
 /** What a call is busy with. */
 export type Phase = "searching" | "interpreting" | "connecting" | "waiting";
 
+/** Whether a call goes ahead by itself, waits for a person's yes, or never runs. */
+export type Policy = "allow" | "ask" | "deny";
+
 export interface ToolDefinition<Input extends z.ZodType = z.ZodType, Output extends z.ZodType = z.ZodType> {
   /** As the model knows it: 1 to 64 characters of `a-z 0-9 _ -`. */
   readonly name: string;
@@ -24,6 +27,12 @@ export interface ToolDefinition<Input extends z.ZodType = z.ZodType, Output exte
   readonly textFields?: readonly TextField[];
   /** The longest it may take. Undefined: the configuration's limit. */
   readonly timeoutMs?: number;
+  /** Where the configuration says nothing of the tool. Undefined: by its kind (policy.ts). */
+  readonly policy?: Policy;
+  /** What a call is busy with from its start on. The loop says so, before the tool runs. */
+  readonly phase?: Phase;
+  /** How what it starts is held in, for operators: one line. Undefined where it starts nothing. */
+  readonly isolation?: string;
   /** What is about to happen, for a person: one line. Contract: pure; a call with this input may never run. */
   describe(input: z.output<Input>): string;
   /**
@@ -31,6 +40,12 @@ export interface ToolDefinition<Input extends z.ZodType = z.ZodType, Output exte
    * told to people and to the model: a ToolFailure in its own words, anything else by its message.
    */
   run(input: z.output<Input>, context: ToolContext): Promise<ToolOutcome<z.input<Output>>>;
+  /**
+   * What a person sees who is asked for a yes, such as a diff; undefined when there is nothing to see. Contract: changes
+   * nothing; the same state of the world gives the same bytes; throws a ToolFailure when the call could not succeed, and then
+   * nobody is asked.
+   */
+  preview?(input: z.output<Input>, context: PreviewContext): Promise<Preview | undefined>;
   /** What the model reads. Undefined: the result as JSON. */
   toModel?(result: z.output<Output>): string;
 }
@@ -65,6 +80,24 @@ export interface ToolContent {
   readonly data: string | Uint8Array;
 }
 
+/** What a person sees before a call. */
+export interface Preview {
+  readonly mediaType: string;
+  readonly data: string;
+}
+
+/** Where a preview may look. */
+export interface PreviewContext {
+  readonly signal: AbortSignal;
+  readonly workspace: string | undefined;
+}
+
+/** One line of a plan. */
+export interface PlanLine {
+  readonly content: string;
+  readonly status: "pending" | "in_progress" | "completed";
+}
+
 /** What a tool is given beside its input. What it reports after its end is dropped. */
 export interface ToolContext {
   readonly toolCallId: string;
@@ -77,6 +110,8 @@ export interface ToolContext {
   progress(completed: number, total?: number, message?: string): void;
   /** What it is busy with. */
   phase(phase: Phase, message?: string): void;
+  /** The agent's plan is now this, for everyone who follows the thread. */
+  plan(lines: readonly PlanLine[]): void;
   /** What it prints, as it comes. */
   output(stream: "stdout" | "stderr", text: string): void;
 }

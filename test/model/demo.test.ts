@@ -282,7 +282,7 @@ async function runCall({ id, name, input }: ModelCall): Promise<{ message: Model
   const tool = registry.get(name)!;
   const checked = checkInput(tool, input);
   if (!checked.ok) throw new Error(checked.message);
-  const quiet = { progress() {}, phase() {}, output() {} };
+  const quiet = { progress() {}, phase() {}, plan() {}, output() {} };
   const context: ToolContext = { toolCallId: id, threadId: "t", signal: never, workspace, ...quiet };
   try {
     const { result, stopIteration = false } = await tool.run(checked.input, context);

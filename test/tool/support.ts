@@ -1,4 +1,4 @@
-import type { ToolContext } from "../../src/tool/tool.js";
+import type { PlanLine, ToolContext } from "../../src/tool/tool.js";
 
 /** A context that keeps what the tool reports. Methods use `this`, as those of a class may. */
 export class KeptContext implements ToolContext {
@@ -8,6 +8,7 @@ export class KeptContext implements ToolContext {
   readonly workspace: string | undefined;
   readonly outputs: string[] = [];
   readonly reports: (readonly [completed: number, total: number | undefined])[] = [];
+  readonly plans: (readonly PlanLine[])[] = [];
   /** Called with every piece that is printed. */
   onOutput: () => void = () => {};
 
@@ -21,6 +22,10 @@ export class KeptContext implements ToolContext {
   }
 
   phase(): void {}
+
+  plan(lines: readonly PlanLine[]): void {
+    this.plans.push(lines);
+  }
 
   output(_stream: "stdout" | "stderr", text: string): void {
     this.outputs.push(text);

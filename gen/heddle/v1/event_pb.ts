@@ -1100,7 +1100,7 @@ export type ToolCallApprovalRequested = Message<"heddle.v1.ToolCallApprovalReque
   reason: string;
 
   /**
-   * SHA-256 over what is approved (tool, input, workspace), 32 bytes. An answer must name the same hash.
+   * SHA-256 over what is approved (tool, input, workspace and preview), 32 bytes. An answer must name the same hash.
    *
    * @generated from field: bytes approval_sha256 = 4;
    */

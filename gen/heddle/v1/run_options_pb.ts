@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file heddle/v1/run_options.proto.
  */
 export const file_heddle_v1_run_options: GenFile = /*@__PURE__*/
-  fileDesc("ChtoZWRkbGUvdjEvcnVuX29wdGlvbnMucHJvdG8SCWhlZGRsZS52MSKfAgoKUnVuT3B0aW9ucxINCgVtb2RlbBgBIAEoCRIUCgxpbnN0cnVjdGlvbnMYAiABKAkSIAoTcGFyYWxsZWxfdG9vbF9jYWxscxgDIAEoCEgAiAEBEhEKCW1heF9zdGVwcxgEIAEoDRISCgptYXhfdG9rZW5zGAUgASgEEhkKEW1heF9vdXRwdXRfdG9rZW5zGAYgASgNEi0KCnRpbWVfbGltaXQYByABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SKgoLdG9vbF9jaG9pY2UYCCABKAsyFS5oZWRkbGUudjEuVG9vbENob2ljZRIVCg1hbGxvd2VkX3Rvb2xzGAkgAygJQhYKFF9wYXJhbGxlbF90b29sX2NhbGxzIqgBCgpUb29sQ2hvaWNlEigKBG1vZGUYASABKA4yGi5oZWRkbGUudjEuVG9vbENob2ljZS5Nb2RlEhEKCXRvb2xfbmFtZRgCIAEoCSJdCgRNb2RlEhQKEE1PREVfVU5TUEVDSUZJRUQQABINCglNT0RFX0FVVE8QARINCglNT0RFX05PTkUQAhIRCg1NT0RFX1JFUVVJUkVEEAMSDgoKTU9ERV9OQU1FRBAEYgZwcm90bzM", [file_google_protobuf_duration]);
+  fileDesc("ChtoZWRkbGUvdjEvcnVuX29wdGlvbnMucHJvdG8SCWhlZGRsZS52MSLPAgoKUnVuT3B0aW9ucxINCgVtb2RlbBgBIAEoCRIUCgxpbnN0cnVjdGlvbnMYAiABKAkSIAoTcGFyYWxsZWxfdG9vbF9jYWxscxgDIAEoCEgAiAEBEhEKCW1heF9zdGVwcxgEIAEoDRISCgptYXhfdG9rZW5zGAUgASgEEhkKEW1heF9vdXRwdXRfdG9rZW5zGAYgASgNEi0KCnRpbWVfbGltaXQYByABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SKgoLdG9vbF9jaG9pY2UYCCABKAsyFS5oZWRkbGUudjEuVG9vbENob2ljZRIVCg1hbGxvd2VkX3Rvb2xzGAkgAygJEi4KDWFwcHJvdmFsX21vZGUYCiABKA4yFy5oZWRkbGUudjEuQXBwcm92YWxNb2RlQhYKFF9wYXJhbGxlbF90b29sX2NhbGxzIqgBCgpUb29sQ2hvaWNlEigKBG1vZGUYASABKA4yGi5oZWRkbGUudjEuVG9vbENob2ljZS5Nb2RlEhEKCXRvb2xfbmFtZRgCIAEoCSJdCgRNb2RlEhQKEE1PREVfVU5TUEVDSUZJRUQQABINCglNT0RFX0FVVE8QARINCglNT0RFX05PTkUQAhIRCg1NT0RFX1JFUVVJUkVEEAMSDgoKTU9ERV9OQU1FRBAEKlwKDEFwcHJvdmFsTW9kZRIdChlBUFBST1ZBTF9NT0RFX1VOU1BFQ0lGSUVEEAASFQoRQVBQUk9WQUxfTU9ERV9BU0sQARIWChJBUFBST1ZBTF9NT0RFX0RFTlkQAmIGcHJvdG8z", [file_google_protobuf_duration]);
 
 /**
  * How a run of Heddle's own goes. Set by the caller of SendMessage; what is left unset is the server's default.
@@ -85,6 +85,13 @@ export type RunOptions = Message<"heddle.v1.RunOptions"> & {
    * @generated from field: repeated string allowed_tools = 9;
    */
   allowedTools: string[];
+
+  /**
+   * Whether anybody answers when policy wants a person to say yes. UNSPECIFIED means the server's default.
+   *
+   * @generated from field: heddle.v1.ApprovalMode approval_mode = 10;
+   */
+  approvalMode: ApprovalMode;
 };
 
 /**
@@ -170,4 +177,38 @@ export enum ToolChoice_Mode {
  */
 export const ToolChoice_ModeSchema: GenEnum<ToolChoice_Mode> = /*@__PURE__*/
   enumDesc(file_heddle_v1_run_options, 1, 0);
+
+/**
+ * What becomes of calls that need a person's yes.
+ *
+ * @generated from enum heddle.v1.ApprovalMode
+ */
+export enum ApprovalMode {
+  /**
+   * The server's default.
+   *
+   * @generated from enum value: APPROVAL_MODE_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * They wait for ResolveApproval, and the run is suspended while nothing else is left to do.
+   *
+   * @generated from enum value: APPROVAL_MODE_ASK = 1;
+   */
+  ASK = 1,
+
+  /**
+   * Nobody answers: they are denied at once.
+   *
+   * @generated from enum value: APPROVAL_MODE_DENY = 2;
+   */
+  DENY = 2,
+}
+
+/**
+ * Describes the enum heddle.v1.ApprovalMode.
+ */
+export const ApprovalModeSchema: GenEnum<ApprovalMode> = /*@__PURE__*/
+  enumDesc(file_heddle_v1_run_options, 0);
 

@@ -14,7 +14,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file heddle/v1/tool_call.proto.
  */
 export const file_heddle_v1_tool_call: GenFile = /*@__PURE__*/
-  fileDesc("ChloZWRkbGUvdjEvdG9vbF9jYWxsLnByb3RvEgloZWRkbGUudjEilAEKClRvb2xTb3VyY2USLAoIYnVpbHRfaW4YASABKAsyGC5oZWRkbGUudjEuQnVpbHRJblNvdXJjZUgAEiMKA21jcBgCIAEoCzIULmhlZGRsZS52MS5NY3BTb3VyY2VIABIpCgZjbGllbnQYAyABKAsyFy5oZWRkbGUudjEuQ2xpZW50U291cmNlSABCCAoGc291cmNlIg8KDUJ1aWx0SW5Tb3VyY2UiNAoJTWNwU291cmNlEhQKDHNlcnZlcl9sYWJlbBgBIAEoCRIRCgl0b29sX25hbWUYAiABKAkiHAoMQ2xpZW50U291cmNlEgwKBG5hbWUYASABKAkiPAoNVG9vbENhbGxFcnJvchIMCgRraW5kGAEgASgJEgwKBGNvZGUYAiABKAkSDwoHbWVzc2FnZRgDIAEoCSIuChBUb29sQ2FsbExvY2F0aW9uEgwKBHBhdGgYASABKAkSDAoEbGluZRgCIAEoDSL7BgoIVG9vbENhbGwSCgoCaWQYASABKAkSEQoJdGhyZWFkX2lkGAIgASgJEg4KBnJ1bl9pZBgDIAEoCRIRCgl0b29sX25hbWUYBCABKAkSDQoFdGl0bGUYBSABKAkSIQoEa2luZBgGIAEoDjITLmhlZGRsZS52MS5Ub29sS2luZBIlCgZzb3VyY2UYByABKAsyFS5oZWRkbGUudjEuVG9vbFNvdXJjZRIlCghleGVjdXRvchgIIAEoDjITLmhlZGRsZS52MS5FeGVjdXRvchInCgVzdGF0ZRgJIAEoDjIYLmhlZGRsZS52MS5Ub29sQ2FsbFN0YXRlEisKB291dGNvbWUYCiABKA4yGi5oZWRkbGUudjEuVG9vbENhbGxPdXRjb21lEhcKD3N0YXJ0ZWRfc3VtbWFyeRgLIAEoCRIYChBjb21wbGV0ZV9zdW1tYXJ5GAwgASgJEicKBWVycm9yGA0gASgLMhguaGVkZGxlLnYxLlRvb2xDYWxsRXJyb3ISLwoLY3JlYXRlX3RpbWUYDiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCnN0YXJ0X3RpbWUYDyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjEKDWNvbXBsZXRlX3RpbWUYECABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEisKCGR1cmF0aW9uGBEgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEi4KCWxvY2F0aW9ucxgSIAMoCzIbLmhlZGRsZS52MS5Ub29sQ2FsbExvY2F0aW9uEhYKCWV4aXRfY29kZRgTIAEoBUgAiAEBEigKCGNvbnRlbnRzGBQgAygLMhYuaGVkZGxlLnYxLkNvbnRlbnRJbmZvEg0KBWluZGV4GBUgASgNEg8KB2F0dGVtcHQYFiABKA0SGwoTcGFyZW50X3Rvb2xfY2FsbF9pZBgXIAEoCRIXCg9jaGlsZF90aHJlYWRfaWQYGCABKAkSGAoQY3JlYXRlZF9zZXF1ZW5jZRgZIAEoBBIaChJjb21wbGV0ZWRfc2VxdWVuY2UYGiABKAQSFAoMb3V0cHV0X2J5dGVzGBsgASgEEhgKEHByb3ZpZGVyX2NhbGxfaWQYHCABKAlCDAoKX2V4aXRfY29kZSrjAQoIVG9vbEtpbmQSGQoVVE9PTF9LSU5EX1VOU1BFQ0lGSUVEEAASEgoOVE9PTF9LSU5EX1JFQUQQARISCg5UT09MX0tJTkRfRURJVBACEhQKEFRPT0xfS0lORF9ERUxFVEUQAxISCg5UT09MX0tJTkRfTU9WRRAEEhQKEFRPT0xfS0lORF9TRUFSQ0gQBRIVChFUT09MX0tJTkRfRVhFQ1VURRAGEhMKD1RPT0xfS0lORF9USElOSxAHEhMKD1RPT0xfS0lORF9GRVRDSBAIEhMKD1RPT0xfS0lORF9PVEhFUhAJKmAKCEV4ZWN1dG9yEhgKFEVYRUNVVE9SX1VOU1BFQ0lGSUVEEAASEwoPRVhFQ1VUT1JfU0VSVkVSEAESEAoMRVhFQ1VUT1JfTUNQEAISEwoPRVhFQ1VUT1JfQ0xJRU5UEAMqtwIKD1Rvb2xDYWxsT3V0Y29tZRIhCh1UT09MX0NBTExfT1VUQ09NRV9VTlNQRUNJRklFRBAAEh8KG1RPT0xfQ0FMTF9PVVRDT01FX1NVQ0NFRURFRBABEhwKGFRPT0xfQ0FMTF9PVVRDT01FX0ZBSUxFRBACEhwKGFRPT0xfQ0FMTF9PVVRDT01FX0RFTklFRBADEh8KG1RPT0xfQ0FMTF9PVVRDT01FX0NBTkNFTExFRBAEEh8KG1RPT0xfQ0FMTF9PVVRDT01FX1RJTUVEX09VVBAFEh4KGlRPT0xfQ0FMTF9PVVRDT01FX1JFSkVDVEVEEAYSHwobVE9PTF9DQUxMX09VVENPTUVfRElTQ0FSREVEEAcSIQodVE9PTF9DQUxMX09VVENPTUVfSU5URVJSVVBURUQQCCqeAgoNVG9vbENhbGxTdGF0ZRIfChtUT09MX0NBTExfU1RBVEVfVU5TUEVDSUZJRUQQABIbChdUT09MX0NBTExfU1RBVEVfQ1JFQVRFRBABEhkKFVRPT0xfQ0FMTF9TVEFURV9SRUFEWRACEiUKIVRPT0xfQ0FMTF9TVEFURV9BV0FJVElOR19BUFBST1ZBTBADEhwKGFRPT0xfQ0FMTF9TVEFURV9BUFBST1ZFRBAEEhsKF1RPT0xfQ0FMTF9TVEFURV9SRUZVU0VEEAUSGwoXVE9PTF9DQUxMX1NUQVRFX09GRkVSRUQQBhIbChdUT09MX0NBTExfU1RBVEVfUlVOTklORxAHEhgKFFRPT0xfQ0FMTF9TVEFURV9PVkVSEAhiBnByb3RvMw", [file_google_protobuf_duration, file_google_protobuf_timestamp, file_heddle_v1_content]);
+  fileDesc("ChloZWRkbGUvdjEvdG9vbF9jYWxsLnByb3RvEgloZWRkbGUudjEilAEKClRvb2xTb3VyY2USLAoIYnVpbHRfaW4YASABKAsyGC5oZWRkbGUudjEuQnVpbHRJblNvdXJjZUgAEiMKA21jcBgCIAEoCzIULmhlZGRsZS52MS5NY3BTb3VyY2VIABIpCgZjbGllbnQYAyABKAsyFy5oZWRkbGUudjEuQ2xpZW50U291cmNlSABCCAoGc291cmNlIg8KDUJ1aWx0SW5Tb3VyY2UiNAoJTWNwU291cmNlEhQKDHNlcnZlcl9sYWJlbBgBIAEoCRIRCgl0b29sX25hbWUYAiABKAkiHAoMQ2xpZW50U291cmNlEgwKBG5hbWUYASABKAkiPAoNVG9vbENhbGxFcnJvchIMCgRraW5kGAEgASgJEgwKBGNvZGUYAiABKAkSDwoHbWVzc2FnZRgDIAEoCSIuChBUb29sQ2FsbExvY2F0aW9uEgwKBHBhdGgYASABKAkSDAoEbGluZRgCIAEoDSKqBwoIVG9vbENhbGwSCgoCaWQYASABKAkSEQoJdGhyZWFkX2lkGAIgASgJEg4KBnJ1bl9pZBgDIAEoCRIRCgl0b29sX25hbWUYBCABKAkSDQoFdGl0bGUYBSABKAkSIQoEa2luZBgGIAEoDjITLmhlZGRsZS52MS5Ub29sS2luZBIlCgZzb3VyY2UYByABKAsyFS5oZWRkbGUudjEuVG9vbFNvdXJjZRIlCghleGVjdXRvchgIIAEoDjITLmhlZGRsZS52MS5FeGVjdXRvchInCgVzdGF0ZRgJIAEoDjIYLmhlZGRsZS52MS5Ub29sQ2FsbFN0YXRlEisKB291dGNvbWUYCiABKA4yGi5oZWRkbGUudjEuVG9vbENhbGxPdXRjb21lEhcKD3N0YXJ0ZWRfc3VtbWFyeRgLIAEoCRIYChBjb21wbGV0ZV9zdW1tYXJ5GAwgASgJEicKBWVycm9yGA0gASgLMhguaGVkZGxlLnYxLlRvb2xDYWxsRXJyb3ISLwoLY3JlYXRlX3RpbWUYDiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi4KCnN0YXJ0X3RpbWUYDyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjEKDWNvbXBsZXRlX3RpbWUYECABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEisKCGR1cmF0aW9uGBEgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEi4KCWxvY2F0aW9ucxgSIAMoCzIbLmhlZGRsZS52MS5Ub29sQ2FsbExvY2F0aW9uEhYKCWV4aXRfY29kZRgTIAEoBUgAiAEBEigKCGNvbnRlbnRzGBQgAygLMhYuaGVkZGxlLnYxLkNvbnRlbnRJbmZvEg0KBWluZGV4GBUgASgNEg8KB2F0dGVtcHQYFiABKA0SGwoTcGFyZW50X3Rvb2xfY2FsbF9pZBgXIAEoCRIXCg9jaGlsZF90aHJlYWRfaWQYGCABKAkSGAoQY3JlYXRlZF9zZXF1ZW5jZRgZIAEoBBIaChJjb21wbGV0ZWRfc2VxdWVuY2UYGiABKAQSFAoMb3V0cHV0X2J5dGVzGBsgASgEEhgKEHByb3ZpZGVyX2NhbGxfaWQYHCABKAkSLQoIYXBwcm92YWwYHSABKAsyGy5oZWRkbGUudjEuVG9vbENhbGxBcHByb3ZhbEIMCgpfZXhpdF9jb2RlIo4CChBUb29sQ2FsbEFwcHJvdmFsEg4KBnJlYXNvbhgBIAEoCRIXCg9hcHByb3ZhbF9zaGEyNTYYAiABKAwSMAoMcmVxdWVzdF90aW1lGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgtleHBpcmVfdGltZRgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMAoMcmVzb2x2ZV90aW1lGAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIPCgdhbGxvd2VkGAYgASgIEhYKDnJlc29sdmVfcmVhc29uGAcgASgJEhMKC3Jlc29sdmVkX2J5GAggASgJKuMBCghUb29sS2luZBIZChVUT09MX0tJTkRfVU5TUEVDSUZJRUQQABISCg5UT09MX0tJTkRfUkVBRBABEhIKDlRPT0xfS0lORF9FRElUEAISFAoQVE9PTF9LSU5EX0RFTEVURRADEhIKDlRPT0xfS0lORF9NT1ZFEAQSFAoQVE9PTF9LSU5EX1NFQVJDSBAFEhUKEVRPT0xfS0lORF9FWEVDVVRFEAYSEwoPVE9PTF9LSU5EX1RISU5LEAcSEwoPVE9PTF9LSU5EX0ZFVENIEAgSEwoPVE9PTF9LSU5EX09USEVSEAkqYAoIRXhlY3V0b3ISGAoURVhFQ1VUT1JfVU5TUEVDSUZJRUQQABITCg9FWEVDVVRPUl9TRVJWRVIQARIQCgxFWEVDVVRPUl9NQ1AQAhITCg9FWEVDVVRPUl9DTElFTlQQAyq3AgoPVG9vbENhbGxPdXRjb21lEiEKHVRPT0xfQ0FMTF9PVVRDT01FX1VOU1BFQ0lGSUVEEAASHwobVE9PTF9DQUxMX09VVENPTUVfU1VDQ0VFREVEEAESHAoYVE9PTF9DQUxMX09VVENPTUVfRkFJTEVEEAISHAoYVE9PTF9DQUxMX09VVENPTUVfREVOSUVEEAMSHwobVE9PTF9DQUxMX09VVENPTUVfQ0FOQ0VMTEVEEAQSHwobVE9PTF9DQUxMX09VVENPTUVfVElNRURfT1VUEAUSHgoaVE9PTF9DQUxMX09VVENPTUVfUkVKRUNURUQQBhIfChtUT09MX0NBTExfT1VUQ09NRV9ESVNDQVJERUQQBxIhCh1UT09MX0NBTExfT1VUQ09NRV9JTlRFUlJVUFRFRBAIKp4CCg1Ub29sQ2FsbFN0YXRlEh8KG1RPT0xfQ0FMTF9TVEFURV9VTlNQRUNJRklFRBAAEhsKF1RPT0xfQ0FMTF9TVEFURV9DUkVBVEVEEAESGQoVVE9PTF9DQUxMX1NUQVRFX1JFQURZEAISJQohVE9PTF9DQUxMX1NUQVRFX0FXQUlUSU5HX0FQUFJPVkFMEAMSHAoYVE9PTF9DQUxMX1NUQVRFX0FQUFJPVkVEEAQSGwoXVE9PTF9DQUxMX1NUQVRFX1JFRlVTRUQQBRIbChdUT09MX0NBTExfU1RBVEVfT0ZGRVJFRBAGEhsKF1RPT0xfQ0FMTF9TVEFURV9SVU5OSU5HEAcSGAoUVE9PTF9DQUxMX1NUQVRFX09WRVIQCCprCgpUb29sUG9saWN5EhsKF1RPT0xfUE9MSUNZX1VOU1BFQ0lGSUVEEAASFQoRVE9PTF9QT0xJQ1lfQUxMT1cQARITCg9UT09MX1BPTElDWV9BU0sQAhIUChBUT09MX1BPTElDWV9ERU5ZEANiBnByb3RvMw", [file_google_protobuf_duration, file_google_protobuf_timestamp, file_heddle_v1_content]);
 
 /**
  * Where a tool comes from.
@@ -395,6 +395,13 @@ export type ToolCall = Message<"heddle.v1.ToolCall"> & {
    * @generated from field: string provider_call_id = 28;
    */
   providerCallId: string;
+
+  /**
+   * The question whether it may run. Unset when nobody was asked.
+   *
+   * @generated from field: heddle.v1.ToolCallApproval approval = 29;
+   */
+  approval?: ToolCallApproval | undefined;
 };
 
 /**
@@ -403,6 +410,77 @@ export type ToolCall = Message<"heddle.v1.ToolCall"> & {
  */
 export const ToolCallSchema: GenMessage<ToolCall> = /*@__PURE__*/
   messageDesc(file_heddle_v1_tool_call, 6);
+
+/**
+ * The question whether a call may run, and its answer. Made by the server out of ToolCallApprovalRequested and
+ * ToolCallApprovalResolved.
+ *
+ * @generated from message heddle.v1.ToolCallApproval
+ */
+export type ToolCallApproval = Message<"heddle.v1.ToolCallApproval"> & {
+  /**
+   * Why a person is asked, one line.
+   *
+   * @generated from field: string reason = 1;
+   */
+  reason: string;
+
+  /**
+   * SHA-256 over what is approved, 32 bytes. An answer must name the same hash.
+   *
+   * @generated from field: bytes approval_sha256 = 2;
+   */
+  approvalSha256: Uint8Array;
+
+  /**
+   * When the question was asked.
+   *
+   * @generated from field: google.protobuf.Timestamp request_time = 3;
+   */
+  requestTime?: Timestamp | undefined;
+
+  /**
+   * When the question expires. Unset means never.
+   *
+   * @generated from field: google.protobuf.Timestamp expire_time = 4;
+   */
+  expireTime?: Timestamp | undefined;
+
+  /**
+   * When it was answered, or expired. Unset until then.
+   *
+   * @generated from field: google.protobuf.Timestamp resolve_time = 5;
+   */
+  resolveTime?: Timestamp | undefined;
+
+  /**
+   * Whether the answer was yes. False until there is one.
+   *
+   * @generated from field: bool allowed = 6;
+   */
+  allowed: boolean;
+
+  /**
+   * Why, in the answerer's words, one line. May be empty.
+   *
+   * @generated from field: string resolve_reason = 7;
+   */
+  resolveReason: string;
+
+  /**
+   * Who answered, one line. Empty when nobody did.
+   *
+   * @generated from field: string resolved_by = 8;
+   */
+  resolvedBy: string;
+};
+
+/**
+ * Describes the message heddle.v1.ToolCallApproval.
+ * Use `create(ToolCallApprovalSchema)` to create a new message.
+ */
+export const ToolCallApprovalSchema: GenMessage<ToolCallApproval> = /*@__PURE__*/
+  messageDesc(file_heddle_v1_tool_call, 7);
 
 /**
  * What sort of thing a tool does. Clients choose an icon or a colour by it; nothing else depends on it.
@@ -680,4 +758,45 @@ export enum ToolCallState {
  */
 export const ToolCallStateSchema: GenEnum<ToolCallState> = /*@__PURE__*/
   enumDesc(file_heddle_v1_tool_call, 3);
+
+/**
+ * What becomes of a tool's calls.
+ *
+ * @generated from enum heddle.v1.ToolPolicy
+ */
+export enum ToolPolicy {
+  /**
+   * Never set by the server.
+   *
+   * @generated from enum value: TOOL_POLICY_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * They run.
+   *
+   * @generated from enum value: TOOL_POLICY_ALLOW = 1;
+   */
+  ALLOW = 1,
+
+  /**
+   * They wait for a person to say yes.
+   *
+   * @generated from enum value: TOOL_POLICY_ASK = 2;
+   */
+  ASK = 2,
+
+  /**
+   * They never run: the outcome is DENIED.
+   *
+   * @generated from enum value: TOOL_POLICY_DENY = 3;
+   */
+  DENY = 3,
+}
+
+/**
+ * Describes the enum heddle.v1.ToolPolicy.
+ */
+export const ToolPolicySchema: GenEnum<ToolPolicy> = /*@__PURE__*/
+  enumDesc(file_heddle_v1_tool_call, 4);
 

@@ -18,7 +18,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file heddle/v1/tool_call_service.proto.
  */
 export const file_heddle_v1_tool_call_service: GenFile = /*@__PURE__*/
-  fileDesc("CiFoZWRkbGUvdjEvdG9vbF9jYWxsX3NlcnZpY2UucHJvdG8SCWhlZGRsZS52MSIqChJHZXRUb29sQ2FsbFJlcXVlc3QSFAoMdG9vbF9jYWxsX2lkGAEgASgJImkKE0dldFRvb2xDYWxsUmVzcG9uc2USJgoJdG9vbF9jYWxsGAEgASgLMhMuaGVkZGxlLnYxLlRvb2xDYWxsEioKCGNvbnRlbnRzGAIgAygLMhguaGVkZGxlLnYxLklubGluZUNvbnRlbnQiQwoNSW5saW5lQ29udGVudBIkCgRpbmZvGAEgASgLMhYuaGVkZGxlLnYxLkNvbnRlbnRJbmZvEgwKBGRhdGEYAiABKAwiVgoaUmVhZFRvb2xDYWxsQ29udGVudFJlcXVlc3QSFAoMdG9vbF9jYWxsX2lkGAEgASgJEhIKCmNvbnRlbnRfaWQYAiABKAkSDgoGb2Zmc2V0GAMgASgEImEKG1JlYWRUb29sQ2FsbENvbnRlbnRSZXNwb25zZRIkCgRpbmZvGAEgASgLMhYuaGVkZGxlLnYxLkNvbnRlbnRJbmZvEg4KBm9mZnNldBgCIAEoBBIMCgRkYXRhGAMgASgMIlAKFExpc3RUb29sQ2FsbHNSZXF1ZXN0EhEKCXRocmVhZF9pZBgBIAEoCRIRCglwYWdlX3NpemUYAiABKA0SEgoKcGFnZV90b2tlbhgDIAEoCSJZChVMaXN0VG9vbENhbGxzUmVzcG9uc2USJwoKdG9vbF9jYWxscxgBIAMoCzITLmhlZGRsZS52MS5Ub29sQ2FsbBIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkilwEKFlJlc29sdmVBcHByb3ZhbFJlcXVlc3QSFAoMdG9vbF9jYWxsX2lkGAEgASgJEj4KCGRlY2lzaW9uGAIgASgOMiwuaGVkZGxlLnYxLlRvb2xDYWxsQXBwcm92YWxSZXNvbHZlZC5EZWNpc2lvbhIOCgZyZWFzb24YAyABKAkSFwoPYXBwcm92YWxfc2hhMjU2GAQgASgMIhkKF1Jlc29sdmVBcHByb3ZhbFJlc3BvbnNlIj0KFUNhbmNlbFRvb2xDYWxsUmVxdWVzdBIUCgx0b29sX2NhbGxfaWQYASABKAkSDgoGcmVhc29uGAIgASgJIhgKFkNhbmNlbFRvb2xDYWxsUmVzcG9uc2UiQwoUQ2xhaW1Ub29sQ2FsbFJlcXVlc3QSFAoMdG9vbF9jYWxsX2lkGAEgASgJEhUKDWV4ZWN1dG9yX25hbWUYAiABKAkiYwoVQ2xhaW1Ub29sQ2FsbFJlc3BvbnNlEhMKC2NsYWltX3Rva2VuGAEgASgJEjUKEWxlYXNlX2V4cGlyZV90aW1lGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCKiAQoVUmVwb3J0VG9vbENhbGxSZXF1ZXN0EhQKDHRvb2xfY2FsbF9pZBgBIAEoCRITCgtjbGFpbV90b2tlbhgCIAEoCRIvCgdvdXRwdXRzGAMgAygLMh4uaGVkZGxlLnYxLlRvb2xDYWxsT3V0cHV0RGVsdGESLQoIcHJvZ3Jlc3MYBCABKAsyGy5oZWRkbGUudjEuVG9vbENhbGxQcm9ncmVzcyJPChZSZXBvcnRUb29sQ2FsbFJlc3BvbnNlEjUKEWxlYXNlX2V4cGlyZV90aW1lGAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCJaChtXcml0ZVRvb2xDYWxsQ29udGVudFJlcXVlc3QSEwoLY2xhaW1fdG9rZW4YASABKAkSJgoFY2h1bmsYAiABKAsyFy5oZWRkbGUudjEuQ29udGVudENodW5rIjIKHFdyaXRlVG9vbENhbGxDb250ZW50UmVzcG9uc2USEgoKc2l6ZV9ieXRlcxgBIAEoBCJtChdDb21wbGV0ZVRvb2xDYWxsUmVxdWVzdBITCgtjbGFpbV90b2tlbhgBIAEoCRItCghjb21wbGV0ZRgCIAEoCzIbLmhlZGRsZS52MS5Ub29sQ2FsbENvbXBsZXRlEg4KBnJlc3VsdBgDIAEoDCIaChhDb21wbGV0ZVRvb2xDYWxsUmVzcG9uc2UyvQYKD1Rvb2xDYWxsU2VydmljZRJMCgtHZXRUb29sQ2FsbBIdLmhlZGRsZS52MS5HZXRUb29sQ2FsbFJlcXVlc3QaHi5oZWRkbGUudjEuR2V0VG9vbENhbGxSZXNwb25zZRJmChNSZWFkVG9vbENhbGxDb250ZW50EiUuaGVkZGxlLnYxLlJlYWRUb29sQ2FsbENvbnRlbnRSZXF1ZXN0GiYuaGVkZGxlLnYxLlJlYWRUb29sQ2FsbENvbnRlbnRSZXNwb25zZTABElIKDUxpc3RUb29sQ2FsbHMSHy5oZWRkbGUudjEuTGlzdFRvb2xDYWxsc1JlcXVlc3QaIC5oZWRkbGUudjEuTGlzdFRvb2xDYWxsc1Jlc3BvbnNlElgKD1Jlc29sdmVBcHByb3ZhbBIhLmhlZGRsZS52MS5SZXNvbHZlQXBwcm92YWxSZXF1ZXN0GiIuaGVkZGxlLnYxLlJlc29sdmVBcHByb3ZhbFJlc3BvbnNlElUKDkNhbmNlbFRvb2xDYWxsEiAuaGVkZGxlLnYxLkNhbmNlbFRvb2xDYWxsUmVxdWVzdBohLmhlZGRsZS52MS5DYW5jZWxUb29sQ2FsbFJlc3BvbnNlElIKDUNsYWltVG9vbENhbGwSHy5oZWRkbGUudjEuQ2xhaW1Ub29sQ2FsbFJlcXVlc3QaIC5oZWRkbGUudjEuQ2xhaW1Ub29sQ2FsbFJlc3BvbnNlElUKDlJlcG9ydFRvb2xDYWxsEiAuaGVkZGxlLnYxLlJlcG9ydFRvb2xDYWxsUmVxdWVzdBohLmhlZGRsZS52MS5SZXBvcnRUb29sQ2FsbFJlc3BvbnNlEmcKFFdyaXRlVG9vbENhbGxDb250ZW50EiYuaGVkZGxlLnYxLldyaXRlVG9vbENhbGxDb250ZW50UmVxdWVzdBonLmhlZGRsZS52MS5Xcml0ZVRvb2xDYWxsQ29udGVudFJlc3BvbnNlElsKEENvbXBsZXRlVG9vbENhbGwSIi5oZWRkbGUudjEuQ29tcGxldGVUb29sQ2FsbFJlcXVlc3QaIy5oZWRkbGUudjEuQ29tcGxldGVUb29sQ2FsbFJlc3BvbnNlYgZwcm90bzM", [file_google_protobuf_timestamp, file_heddle_v1_content, file_heddle_v1_event, file_heddle_v1_tool_call]);
+  fileDesc("CiFoZWRkbGUvdjEvdG9vbF9jYWxsX3NlcnZpY2UucHJvdG8SCWhlZGRsZS52MSIqChJHZXRUb29sQ2FsbFJlcXVlc3QSFAoMdG9vbF9jYWxsX2lkGAEgASgJImkKE0dldFRvb2xDYWxsUmVzcG9uc2USJgoJdG9vbF9jYWxsGAEgASgLMhMuaGVkZGxlLnYxLlRvb2xDYWxsEioKCGNvbnRlbnRzGAIgAygLMhguaGVkZGxlLnYxLklubGluZUNvbnRlbnQiQwoNSW5saW5lQ29udGVudBIkCgRpbmZvGAEgASgLMhYuaGVkZGxlLnYxLkNvbnRlbnRJbmZvEgwKBGRhdGEYAiABKAwiVgoaUmVhZFRvb2xDYWxsQ29udGVudFJlcXVlc3QSFAoMdG9vbF9jYWxsX2lkGAEgASgJEhIKCmNvbnRlbnRfaWQYAiABKAkSDgoGb2Zmc2V0GAMgASgEImEKG1JlYWRUb29sQ2FsbENvbnRlbnRSZXNwb25zZRIkCgRpbmZvGAEgASgLMhYuaGVkZGxlLnYxLkNvbnRlbnRJbmZvEg4KBm9mZnNldBgCIAEoBBIMCgRkYXRhGAMgASgMIlAKFExpc3RUb29sQ2FsbHNSZXF1ZXN0EhEKCXRocmVhZF9pZBgBIAEoCRIRCglwYWdlX3NpemUYAiABKA0SEgoKcGFnZV90b2tlbhgDIAEoCSJZChVMaXN0VG9vbENhbGxzUmVzcG9uc2USJwoKdG9vbF9jYWxscxgBIAMoCzITLmhlZGRsZS52MS5Ub29sQ2FsbBIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiUAoUTGlzdEFwcHJvdmFsc1JlcXVlc3QSEQoJdGhyZWFkX2lkGAEgASgJEhEKCXBhZ2Vfc2l6ZRgCIAEoDRISCgpwYWdlX3Rva2VuGAMgASgJIlkKFUxpc3RBcHByb3ZhbHNSZXNwb25zZRInCgp0b29sX2NhbGxzGAEgAygLMhMuaGVkZGxlLnYxLlRvb2xDYWxsEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSKsAQoWUmVzb2x2ZUFwcHJvdmFsUmVxdWVzdBIUCgx0b29sX2NhbGxfaWQYASABKAkSPgoIZGVjaXNpb24YAiABKA4yLC5oZWRkbGUudjEuVG9vbENhbGxBcHByb3ZhbFJlc29sdmVkLkRlY2lzaW9uEg4KBnJlYXNvbhgDIAEoCRIXCg9hcHByb3ZhbF9zaGEyNTYYBCABKAwSEwoLcmVzb2x2ZWRfYnkYBSABKAkiGQoXUmVzb2x2ZUFwcHJvdmFsUmVzcG9uc2UiPQoVQ2FuY2VsVG9vbENhbGxSZXF1ZXN0EhQKDHRvb2xfY2FsbF9pZBgBIAEoCRIOCgZyZWFzb24YAiABKAkiGAoWQ2FuY2VsVG9vbENhbGxSZXNwb25zZSJDChRDbGFpbVRvb2xDYWxsUmVxdWVzdBIUCgx0b29sX2NhbGxfaWQYASABKAkSFQoNZXhlY3V0b3JfbmFtZRgCIAEoCSJjChVDbGFpbVRvb2xDYWxsUmVzcG9uc2USEwoLY2xhaW1fdG9rZW4YASABKAkSNQoRbGVhc2VfZXhwaXJlX3RpbWUYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIqIBChVSZXBvcnRUb29sQ2FsbFJlcXVlc3QSFAoMdG9vbF9jYWxsX2lkGAEgASgJEhMKC2NsYWltX3Rva2VuGAIgASgJEi8KB291dHB1dHMYAyADKAsyHi5oZWRkbGUudjEuVG9vbENhbGxPdXRwdXREZWx0YRItCghwcm9ncmVzcxgEIAEoCzIbLmhlZGRsZS52MS5Ub29sQ2FsbFByb2dyZXNzIk8KFlJlcG9ydFRvb2xDYWxsUmVzcG9uc2USNQoRbGVhc2VfZXhwaXJlX3RpbWUYASABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIloKG1dyaXRlVG9vbENhbGxDb250ZW50UmVxdWVzdBITCgtjbGFpbV90b2tlbhgBIAEoCRImCgVjaHVuaxgCIAEoCzIXLmhlZGRsZS52MS5Db250ZW50Q2h1bmsiMgocV3JpdGVUb29sQ2FsbENvbnRlbnRSZXNwb25zZRISCgpzaXplX2J5dGVzGAEgASgEIm0KF0NvbXBsZXRlVG9vbENhbGxSZXF1ZXN0EhMKC2NsYWltX3Rva2VuGAEgASgJEi0KCGNvbXBsZXRlGAIgASgLMhsuaGVkZGxlLnYxLlRvb2xDYWxsQ29tcGxldGUSDgoGcmVzdWx0GAMgASgMIhoKGENvbXBsZXRlVG9vbENhbGxSZXNwb25zZTKRBwoPVG9vbENhbGxTZXJ2aWNlEkwKC0dldFRvb2xDYWxsEh0uaGVkZGxlLnYxLkdldFRvb2xDYWxsUmVxdWVzdBoeLmhlZGRsZS52MS5HZXRUb29sQ2FsbFJlc3BvbnNlEmYKE1JlYWRUb29sQ2FsbENvbnRlbnQSJS5oZWRkbGUudjEuUmVhZFRvb2xDYWxsQ29udGVudFJlcXVlc3QaJi5oZWRkbGUudjEuUmVhZFRvb2xDYWxsQ29udGVudFJlc3BvbnNlMAESUgoNTGlzdFRvb2xDYWxscxIfLmhlZGRsZS52MS5MaXN0VG9vbENhbGxzUmVxdWVzdBogLmhlZGRsZS52MS5MaXN0VG9vbENhbGxzUmVzcG9uc2USUgoNTGlzdEFwcHJvdmFscxIfLmhlZGRsZS52MS5MaXN0QXBwcm92YWxzUmVxdWVzdBogLmhlZGRsZS52MS5MaXN0QXBwcm92YWxzUmVzcG9uc2USWAoPUmVzb2x2ZUFwcHJvdmFsEiEuaGVkZGxlLnYxLlJlc29sdmVBcHByb3ZhbFJlcXVlc3QaIi5oZWRkbGUudjEuUmVzb2x2ZUFwcHJvdmFsUmVzcG9uc2USVQoOQ2FuY2VsVG9vbENhbGwSIC5oZWRkbGUudjEuQ2FuY2VsVG9vbENhbGxSZXF1ZXN0GiEuaGVkZGxlLnYxLkNhbmNlbFRvb2xDYWxsUmVzcG9uc2USUgoNQ2xhaW1Ub29sQ2FsbBIfLmhlZGRsZS52MS5DbGFpbVRvb2xDYWxsUmVxdWVzdBogLmhlZGRsZS52MS5DbGFpbVRvb2xDYWxsUmVzcG9uc2USVQoOUmVwb3J0VG9vbENhbGwSIC5oZWRkbGUudjEuUmVwb3J0VG9vbENhbGxSZXF1ZXN0GiEuaGVkZGxlLnYxLlJlcG9ydFRvb2xDYWxsUmVzcG9uc2USZwoUV3JpdGVUb29sQ2FsbENvbnRlbnQSJi5oZWRkbGUudjEuV3JpdGVUb29sQ2FsbENvbnRlbnRSZXF1ZXN0GicuaGVkZGxlLnYxLldyaXRlVG9vbENhbGxDb250ZW50UmVzcG9uc2USWwoQQ29tcGxldGVUb29sQ2FsbBIiLmhlZGRsZS52MS5Db21wbGV0ZVRvb2xDYWxsUmVxdWVzdBojLmhlZGRsZS52MS5Db21wbGV0ZVRvb2xDYWxsUmVzcG9uc2ViBnByb3RvMw", [file_google_protobuf_timestamp, file_heddle_v1_content, file_heddle_v1_event, file_heddle_v1_tool_call]);
 
 /**
  * Asks for one call.
@@ -231,6 +231,69 @@ export const ListToolCallsResponseSchema: GenMessage<ListToolCallsResponse> = /*
   messageDesc(file_heddle_v1_tool_call_service, 6);
 
 /**
+ * Asks for a page of the calls that wait for a yes.
+ *
+ * @generated from message heddle.v1.ListApprovalsRequest
+ */
+export type ListApprovalsRequest = Message<"heddle.v1.ListApprovalsRequest"> & {
+  /**
+   * The thread whose calls are wanted, a UUID. Empty: those of all threads.
+   *
+   * @generated from field: string thread_id = 1;
+   */
+  threadId: string;
+
+  /**
+   * How many at most: 1 to 500. 0 means 50; more than 500 is taken as 500.
+   *
+   * @generated from field: uint32 page_size = 2;
+   */
+  pageSize: number;
+
+  /**
+   * Where to go on: the token of the page before. Empty for the first page. A text that is no token is INVALID_ARGUMENT.
+   *
+   * @generated from field: string page_token = 3;
+   */
+  pageToken: string;
+};
+
+/**
+ * Describes the message heddle.v1.ListApprovalsRequest.
+ * Use `create(ListApprovalsRequestSchema)` to create a new message.
+ */
+export const ListApprovalsRequestSchema: GenMessage<ListApprovalsRequest> = /*@__PURE__*/
+  messageDesc(file_heddle_v1_tool_call_service, 7);
+
+/**
+ * A page of calls that wait for a yes.
+ *
+ * @generated from message heddle.v1.ListApprovalsResponse
+ */
+export type ListApprovalsResponse = Message<"heddle.v1.ListApprovalsResponse"> & {
+  /**
+   * The calls, oldest question first, each with its `approval`. Their bodies (`input`, `preview`) are read with GetToolCall.
+   *
+   * @generated from field: repeated heddle.v1.ToolCall tool_calls = 1;
+   */
+  toolCalls: ToolCall[];
+
+  /**
+   * For the next page. Empty on the last one.
+   *
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
+};
+
+/**
+ * Describes the message heddle.v1.ListApprovalsResponse.
+ * Use `create(ListApprovalsResponseSchema)` to create a new message.
+ */
+export const ListApprovalsResponseSchema: GenMessage<ListApprovalsResponse> = /*@__PURE__*/
+  messageDesc(file_heddle_v1_tool_call_service, 8);
+
+/**
  * An answer to a question that policy asked.
  *
  * @generated from message heddle.v1.ResolveApprovalRequest
@@ -244,25 +307,32 @@ export type ResolveApprovalRequest = Message<"heddle.v1.ResolveApprovalRequest">
   toolCallId: string;
 
   /**
-   * The answer: ALLOWED or DENIED.
+   * The answer: ALLOWED or DENIED. Anything else is INVALID_ARGUMENT.
    *
    * @generated from field: heddle.v1.ToolCallApprovalResolved.Decision decision = 2;
    */
   decision: ToolCallApprovalResolved_Decision;
 
   /**
-   * Why, one line. The model sees it.
+   * Why, one line. The model sees it where the answer is no. May be empty.
    *
    * @generated from field: string reason = 3;
    */
   reason: string;
 
   /**
-   * The hash from ToolCallApprovalRequested: what the answerer was shown.
+   * The hash from ToolCallApprovalRequested: what the answerer was shown, 32 bytes. Any other length is INVALID_ARGUMENT.
    *
    * @generated from field: bytes approval_sha256 = 4;
    */
   approvalSha256: Uint8Array;
+
+  /**
+   * Who answers, one line, where the server does not know it by a token: a token's own name comes first. May be empty.
+   *
+   * @generated from field: string resolved_by = 5;
+   */
+  resolvedBy: string;
 };
 
 /**
@@ -270,7 +340,7 @@ export type ResolveApprovalRequest = Message<"heddle.v1.ResolveApprovalRequest">
  * Use `create(ResolveApprovalRequestSchema)` to create a new message.
  */
 export const ResolveApprovalRequestSchema: GenMessage<ResolveApprovalRequest> = /*@__PURE__*/
-  messageDesc(file_heddle_v1_tool_call_service, 7);
+  messageDesc(file_heddle_v1_tool_call_service, 9);
 
 /**
  * The answer was taken.
@@ -285,7 +355,7 @@ export type ResolveApprovalResponse = Message<"heddle.v1.ResolveApprovalResponse
  * Use `create(ResolveApprovalResponseSchema)` to create a new message.
  */
 export const ResolveApprovalResponseSchema: GenMessage<ResolveApprovalResponse> = /*@__PURE__*/
-  messageDesc(file_heddle_v1_tool_call_service, 8);
+  messageDesc(file_heddle_v1_tool_call_service, 10);
 
 /**
  * Asks to call off one call.
@@ -313,7 +383,7 @@ export type CancelToolCallRequest = Message<"heddle.v1.CancelToolCallRequest"> &
  * Use `create(CancelToolCallRequestSchema)` to create a new message.
  */
 export const CancelToolCallRequestSchema: GenMessage<CancelToolCallRequest> = /*@__PURE__*/
-  messageDesc(file_heddle_v1_tool_call_service, 9);
+  messageDesc(file_heddle_v1_tool_call_service, 11);
 
 /**
  * The call is being called off; its end is an event.
@@ -328,7 +398,7 @@ export type CancelToolCallResponse = Message<"heddle.v1.CancelToolCallResponse">
  * Use `create(CancelToolCallResponseSchema)` to create a new message.
  */
 export const CancelToolCallResponseSchema: GenMessage<CancelToolCallResponse> = /*@__PURE__*/
-  messageDesc(file_heddle_v1_tool_call_service, 10);
+  messageDesc(file_heddle_v1_tool_call_service, 12);
 
 /**
  * An executor's wish to run a call.
@@ -356,7 +426,7 @@ export type ClaimToolCallRequest = Message<"heddle.v1.ClaimToolCallRequest"> & {
  * Use `create(ClaimToolCallRequestSchema)` to create a new message.
  */
 export const ClaimToolCallRequestSchema: GenMessage<ClaimToolCallRequest> = /*@__PURE__*/
-  messageDesc(file_heddle_v1_tool_call_service, 11);
+  messageDesc(file_heddle_v1_tool_call_service, 13);
 
 /**
  * The call is the executor's.
@@ -384,7 +454,7 @@ export type ClaimToolCallResponse = Message<"heddle.v1.ClaimToolCallResponse"> &
  * Use `create(ClaimToolCallResponseSchema)` to create a new message.
  */
 export const ClaimToolCallResponseSchema: GenMessage<ClaimToolCallResponse> = /*@__PURE__*/
-  messageDesc(file_heddle_v1_tool_call_service, 12);
+  messageDesc(file_heddle_v1_tool_call_service, 14);
 
 /**
  * What a claimed call printed or got done.
@@ -426,7 +496,7 @@ export type ReportToolCallRequest = Message<"heddle.v1.ReportToolCallRequest"> &
  * Use `create(ReportToolCallRequestSchema)` to create a new message.
  */
 export const ReportToolCallRequestSchema: GenMessage<ReportToolCallRequest> = /*@__PURE__*/
-  messageDesc(file_heddle_v1_tool_call_service, 13);
+  messageDesc(file_heddle_v1_tool_call_service, 15);
 
 /**
  * The report was taken and the lease renewed.
@@ -447,7 +517,7 @@ export type ReportToolCallResponse = Message<"heddle.v1.ReportToolCallResponse">
  * Use `create(ReportToolCallResponseSchema)` to create a new message.
  */
 export const ReportToolCallResponseSchema: GenMessage<ReportToolCallResponse> = /*@__PURE__*/
-  messageDesc(file_heddle_v1_tool_call_service, 14);
+  messageDesc(file_heddle_v1_tool_call_service, 16);
 
 /**
  * A piece of a body of a claimed call.
@@ -475,7 +545,7 @@ export type WriteToolCallContentRequest = Message<"heddle.v1.WriteToolCallConten
  * Use `create(WriteToolCallContentRequestSchema)` to create a new message.
  */
 export const WriteToolCallContentRequestSchema: GenMessage<WriteToolCallContentRequest> = /*@__PURE__*/
-  messageDesc(file_heddle_v1_tool_call_service, 15);
+  messageDesc(file_heddle_v1_tool_call_service, 17);
 
 /**
  * The piece was taken.
@@ -496,7 +566,7 @@ export type WriteToolCallContentResponse = Message<"heddle.v1.WriteToolCallConte
  * Use `create(WriteToolCallContentResponseSchema)` to create a new message.
  */
 export const WriteToolCallContentResponseSchema: GenMessage<WriteToolCallContentResponse> = /*@__PURE__*/
-  messageDesc(file_heddle_v1_tool_call_service, 16);
+  messageDesc(file_heddle_v1_tool_call_service, 18);
 
 /**
  * The end of a claimed call.
@@ -531,7 +601,7 @@ export type CompleteToolCallRequest = Message<"heddle.v1.CompleteToolCallRequest
  * Use `create(CompleteToolCallRequestSchema)` to create a new message.
  */
 export const CompleteToolCallRequestSchema: GenMessage<CompleteToolCallRequest> = /*@__PURE__*/
-  messageDesc(file_heddle_v1_tool_call_service, 17);
+  messageDesc(file_heddle_v1_tool_call_service, 19);
 
 /**
  * The end was recorded.
@@ -546,7 +616,7 @@ export type CompleteToolCallResponse = Message<"heddle.v1.CompleteToolCallRespon
  * Use `create(CompleteToolCallResponseSchema)` to create a new message.
  */
 export const CompleteToolCallResponseSchema: GenMessage<CompleteToolCallResponse> = /*@__PURE__*/
-  messageDesc(file_heddle_v1_tool_call_service, 18);
+  messageDesc(file_heddle_v1_tool_call_service, 20);
 
 /**
  * Tool calls: what the events only summarise, and what people and executors do with a call.
@@ -587,7 +657,21 @@ export const ToolCallService: GenService<{
     output: typeof ListToolCallsResponseSchema;
   },
   /**
-   * Answers a question that policy asked.
+   * The calls of all threads that wait for a person to say yes, oldest first, page by page.
+   *
+   * @generated from rpc heddle.v1.ToolCallService.ListApprovals
+   */
+  listApprovals: {
+    methodKind: "unary";
+    input: typeof ListApprovalsRequestSchema;
+    output: typeof ListApprovalsResponseSchema;
+  },
+  /**
+   * Answers a question that policy asked, once: of two answers, one counts. Allowed, the call runs; denied, it is over and the
+   * model is told why. A suspended run goes on.
+   * Not waiting (any more): FAILED_PRECONDITION (APPROVAL_NOT_PENDING; TOOL_CALL_OVER). A hash that is not the question's:
+   * FAILED_PRECONDITION (APPROVAL_MISMATCH), and the call goes on waiting. A call that an outside producer runs:
+   * FAILED_PRECONDITION (TOOL_CALL_NOT_OURS).
    *
    * @generated from rpc heddle.v1.ToolCallService.ResolveApproval
    */

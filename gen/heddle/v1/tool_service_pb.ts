@@ -4,7 +4,7 @@
 
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
-import type { ToolKind, ToolSource } from "./tool_call_pb.js";
+import type { ToolKind, ToolPolicy, ToolSource } from "./tool_call_pb.js";
 import { file_heddle_v1_tool_call } from "./tool_call_pb.js";
 import type { Message } from "@bufbuild/protobuf";
 
@@ -12,7 +12,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file heddle/v1/tool_service.proto.
  */
 export const file_heddle_v1_tool_service: GenFile = /*@__PURE__*/
-  fileDesc("ChxoZWRkbGUvdjEvdG9vbF9zZXJ2aWNlLnByb3RvEgloZWRkbGUudjEiJQoQTGlzdFRvb2xzUmVxdWVzdBIRCgl0aHJlYWRfaWQYASABKAkiMwoRTGlzdFRvb2xzUmVzcG9uc2USHgoFdG9vbHMYASADKAsyDy5oZWRkbGUudjEuVG9vbCK5AQoEVG9vbBIMCgRuYW1lGAEgASgJEg0KBXRpdGxlGAIgASgJEhMKC2Rlc2NyaXB0aW9uGAMgASgJEiEKBGtpbmQYBCABKA4yEy5oZWRkbGUudjEuVG9vbEtpbmQSJQoGc291cmNlGAUgASgLMhUuaGVkZGxlLnYxLlRvb2xTb3VyY2USGQoRaW5wdXRfc2NoZW1hX2pzb24YBiABKAkSGgoSb3V0cHV0X3NjaGVtYV9qc29uGAcgASgJMlUKC1Rvb2xTZXJ2aWNlEkYKCUxpc3RUb29scxIbLmhlZGRsZS52MS5MaXN0VG9vbHNSZXF1ZXN0GhwuaGVkZGxlLnYxLkxpc3RUb29sc1Jlc3BvbnNlYgZwcm90bzM", [file_heddle_v1_tool_call]);
+  fileDesc("ChxoZWRkbGUvdjEvdG9vbF9zZXJ2aWNlLnByb3RvEgloZWRkbGUudjEiJQoQTGlzdFRvb2xzUmVxdWVzdBIRCgl0aHJlYWRfaWQYASABKAkiMwoRTGlzdFRvb2xzUmVzcG9uc2USHgoFdG9vbHMYASADKAsyDy5oZWRkbGUudjEuVG9vbCLzAQoEVG9vbBIMCgRuYW1lGAEgASgJEg0KBXRpdGxlGAIgASgJEhMKC2Rlc2NyaXB0aW9uGAMgASgJEiEKBGtpbmQYBCABKA4yEy5oZWRkbGUudjEuVG9vbEtpbmQSJQoGc291cmNlGAUgASgLMhUuaGVkZGxlLnYxLlRvb2xTb3VyY2USGQoRaW5wdXRfc2NoZW1hX2pzb24YBiABKAkSGgoSb3V0cHV0X3NjaGVtYV9qc29uGAcgASgJEiUKBnBvbGljeRgIIAEoDjIVLmhlZGRsZS52MS5Ub29sUG9saWN5EhEKCWlzb2xhdGlvbhgJIAEoCTJVCgtUb29sU2VydmljZRJGCglMaXN0VG9vbHMSGy5oZWRkbGUudjEuTGlzdFRvb2xzUmVxdWVzdBocLmhlZGRsZS52MS5MaXN0VG9vbHNSZXNwb25zZWIGcHJvdG8z", [file_heddle_v1_tool_call]);
 
 /**
  * Asks for the tools.
@@ -110,6 +110,20 @@ export type Tool = Message<"heddle.v1.Tool"> & {
    * @generated from field: string output_schema_json = 7;
    */
   outputSchemaJson: string;
+
+  /**
+   * What becomes of its calls, as the server is configured.
+   *
+   * @generated from field: heddle.v1.ToolPolicy policy = 8;
+   */
+  policy: ToolPolicy;
+
+  /**
+   * How what it starts is held in, one line for operators. Empty where it starts nothing.
+   *
+   * @generated from field: string isolation = 9;
+   */
+  isolation: string;
 };
 
 /**

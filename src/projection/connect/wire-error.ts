@@ -26,6 +26,8 @@ const codes: Readonly<Record<ErrorCode, Code>> = {
   sequence_out_of_range: Code.OutOfRange,
   tool_call_not_found: Code.NotFound,
   tool_call_over: Code.FailedPrecondition,
+  approval_not_pending: Code.FailedPrecondition,
+  approval_mismatch: Code.FailedPrecondition,
   tool_call_not_ours: Code.FailedPrecondition,
   run_not_found: Code.NotFound,
   request_id_reused: Code.InvalidArgument,
