@@ -47,6 +47,7 @@ export function createRuns(
         { detail: { model: name.slice(0, 100) } },
       );
     },
+    policy: agent,
     defaults: agent,
     limits: { ...agent, firstBackoffMs },
     workspace: agent.workspace,

@@ -1,22 +1,15 @@
 // The verbs about tool calls: one call as it stands, its bodies, and the calls of a thread.
 import { create, fromBinary } from "@bufbuild/protobuf";
 import type { EventLog, ThreadKey } from "./log/event-log.js";
+import { listedTools } from "./loop/listed-tools.js";
 import type { Runs } from "./loop/runs.js";
-import { wireKinds } from "./loop/streamed-call.js";
 import { contentId } from "./recorder/contents.js";
 import { existingThread } from "./recorder/load-thread.js";
 import { HeddleError } from "./thread/errors.js";
 import { parseId, type ThreadId, type ToolCallId } from "./thread/ids.js";
 import { limits } from "./thread/limits.js";
 import { isVisible } from "./thread/open-call.js";
-import {
-  type ContentInfo,
-  type Tool,
-  type ToolCall,
-  ToolCallDocumentSchema,
-  ToolCallSchema,
-  ToolSchema,
-} from "./thread/schema.js";
+import { type ContentInfo, type Tool, type ToolCall, ToolCallDocumentSchema, ToolCallSchema } from "./thread/schema.js";
 import { cleanSummary } from "./thread/summary.js";
 import { stateFromWire } from "./thread/tool-call.js";
 import { clampPageSize, defaultTenant, invalid, keyOf } from "./threads.js";
@@ -44,18 +37,7 @@ export class ToolCalls {
 
   /** The tools that every thread has, in order of their names. */
   tools(): readonly Tool[] {
-    const registry = this.#runs.tools;
-    return registry.list().map(({ name, title, description, kind }) =>
-      create(ToolSchema, {
-        name,
-        title,
-        description,
-        kind: wireKinds[kind],
-        source: { source: { case: "builtIn", value: {} } },
-        inputSchemaJson: JSON.stringify(registry.inputSchema(name)),
-        outputSchemaJson: JSON.stringify(registry.outputSchema(name)),
-      }),
-    );
+    return listedTools(this.#runs.tools, this.#runs.policy);
   }
 
   /** Resolves when the call is being called off; its end is an event. */

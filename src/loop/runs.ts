@@ -9,6 +9,7 @@ import { RunRecorder } from "../recorder/run-recorder.js";
 import type { ThreadDraft } from "../recorder/thread-draft.js";
 import { HeddleError, isError } from "../thread/errors.js";
 import type { RunDocument } from "../thread/schema.js";
+import type { PolicySettings } from "../tool/policy.js";
 import type { ToolRegistry } from "../tool/registry.js";
 import { driveRun } from "./drive-run.js";
 import { type RunDefaults, resolveOptions, toolsFor } from "./options.js";
@@ -21,6 +22,8 @@ export interface RunsParts {
   readonly log: EventLog;
   readonly recorder: Recorder;
   readonly tools: ToolRegistry;
+  /** What becomes of their calls. */
+  readonly policy: PolicySettings;
   /** Throws `model_not_offered`. */
   readonly modelFor: (name: string) => Model;
   readonly defaults: RunDefaults;
@@ -59,6 +62,10 @@ export class Runs {
 
   get tools(): ToolRegistry {
     return this.#parts.tools;
+  }
+
+  get policy(): PolicySettings {
+    return this.#parts.policy;
   }
 
   /** Starts a run, or finds the one that the same request started. Resolves with its id once the message is stored. */

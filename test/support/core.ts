@@ -15,6 +15,7 @@ import { HeddleError } from "../../src/thread/errors.js";
 import type { ThreadEvent } from "../../src/thread/event.js";
 import { createRedactor } from "../../src/thread/redact.js";
 import { Threads } from "../../src/threads.js";
+import type { PolicySettings } from "../../src/tool/policy.js";
 import { ToolRegistry } from "../../src/tool/registry.js";
 import type { ToolDefinition } from "../../src/tool/tool.js";
 import { ToolCalls } from "../../src/tool-calls.js";
@@ -28,6 +29,8 @@ export interface CoreOptions {
   /** Answers every run. Without one, runs are refused. */
   model?: Model;
   tools?: readonly ToolDefinition[];
+  policy?: Partial<PolicySettings>;
+  workspace?: string;
   defaults?: Partial<RunDefaults>;
   limits?: Partial<RunLimits>;
   afterRestart?: "continue" | "end";
@@ -54,7 +57,8 @@ export function openCore(options: CoreOptions = {}) {
       ...options.defaults,
     },
     limits: { toolTimeoutMs: 30_000, quietMs: 5_000, stopGraceMs: 500, firstBackoffMs: 1, ...options.limits },
-    workspace: undefined,
+    policy: { policy: {}, trusted: false, ...options.policy },
+    workspace: options.workspace,
     afterRestart: options.afterRestart ?? "continue",
     onError: (error) => errors.push(error),
   });
