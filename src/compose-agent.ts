@@ -2,6 +2,7 @@
 // concrete models and tools.
 import type { AgentConfig } from "./config.js";
 import type { EventLog, ThreadKey } from "./log/event-log.js";
+import { listedTools } from "./loop/listed-tools.js";
 import { Runs } from "./loop/runs.js";
 import { demoModel } from "./model/demo.js";
 import type { Model } from "./model/model.js";
@@ -9,6 +10,7 @@ import { scriptedModel } from "./model/scripted.js";
 import { readScript } from "./model/scripted-file.js";
 import type { Recorder } from "./recorder/recorder.js";
 import { HeddleError } from "./thread/errors.js";
+import type { Tool } from "./thread/schema.js";
 import { builtinTools } from "./tool/builtin/index.js";
 import { loadToolModules } from "./tool/load-modules.js";
 import { ToolRegistry } from "./tool/registry.js";
@@ -26,9 +28,15 @@ export interface AgentParts {
 export async function loadAgent(agent: AgentConfig): Promise<AgentParts> {
   const models = new Map<string, Model>();
   for (const name of [agent.model, ...agent.models]) models.set(name, await createModel(name, agent));
-  const tools = new ToolRegistry([...builtinTools(agent), ...(await loadToolModules(agent.tools))]);
-  return { models, tools };
+  return { models, tools: await loadTools(agent) };
 }
+
+/** The tools alone, as the API lists them: what `heddle serve` would offer, without a model or any data. */
+export const listTools = async (agent: AgentConfig): Promise<readonly Tool[]> =>
+  listedTools(await loadTools(agent), agent);
+
+const loadTools = async (agent: AgentConfig): Promise<ToolRegistry> =>
+  new ToolRegistry([...builtinTools(agent), ...(await loadToolModules(agent.tools))]);
 
 export function createRuns(
   agent: AgentConfig,

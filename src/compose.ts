@@ -24,6 +24,7 @@ import { Threads } from "./threads.js";
 import { ToolRegistry } from "./tool/registry.js";
 import { ToolCalls } from "./tool-calls.js";
 
+export { listTools } from "./compose-agent.js";
 export { announceServer, findServer, holdsData } from "./log/server-address.js";
 
 export interface Heddle {
