@@ -9,6 +9,7 @@ import type { Io } from "./io.js";
 import { addRunPrompt } from "./run-prompt.js";
 import { addServe } from "./serve.js";
 import { addThreads } from "./threads.js";
+import { addTools } from "./tools.js";
 import { packageVersion } from "./version.js";
 
 /** What every command is given. */
@@ -73,5 +74,6 @@ function createProgram(context: Context): Command {
   addFollow(program, context);
   addThreads(program, context);
   addCall(program, context);
+  addTools(program, context);
   return program;
 }

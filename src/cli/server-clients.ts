@@ -2,6 +2,7 @@
 import { type Client, createClient } from "@connectrpc/connect";
 import { ThreadService } from "../../gen/heddle/v1/thread_service_pb.js";
 import { ToolCallService } from "../../gen/heddle/v1/tool_call_service_pb.js";
+import { ToolService } from "../../gen/heddle/v1/tool_service_pb.js";
 import type { EventSource } from "../client/index.js";
 import { openNodeTransport } from "./node-transport.js";
 
@@ -15,6 +16,7 @@ export interface ServerPlace {
 export interface ServerClients {
   threads(): Client<typeof ThreadService>;
   toolCalls(): Client<typeof ToolCallService>;
+  tools(): Client<typeof ToolService>;
   /** Each of its streams goes to where the server is when it is opened. */
   readonly events: EventSource;
   close(): void;
@@ -32,6 +34,7 @@ export function openClients({ url, token }: ServerPlace): ServerClients {
   return {
     threads: () => now().threads,
     toolCalls: () => now().toolCalls,
+    tools: () => now().tools,
     events: { streamThreadEvents: (request, options) => now().threads.streamThreadEvents(request, options) },
     close: () => current.close(),
   };
@@ -43,6 +46,7 @@ function clientsAt(url: string, token: string | undefined) {
     url,
     threads: createClient(ThreadService, transport),
     toolCalls: createClient(ToolCallService, transport),
+    tools: createClient(ToolService, transport),
     close,
   };
 }

@@ -5,6 +5,7 @@ import type { ServiceImpl } from "@connectrpc/connect";
 import { connectNodeAdapter } from "@connectrpc/connect-node";
 import { ThreadService } from "../../gen/heddle/v1/thread_service_pb.js";
 import { ToolCallService } from "../../gen/heddle/v1/tool_call_service_pb.js";
+import { ToolService } from "../../gen/heddle/v1/tool_service_pb.js";
 import type { Io, Output, SignalName } from "../../src/cli/io.js";
 import { runCli } from "../../src/cli/run.js";
 
@@ -102,6 +103,7 @@ export interface FakeServer extends AsyncDisposable {
 export async function fakeServer(
   threads: Partial<ServiceImpl<typeof ThreadService>>,
   toolCalls: Partial<ServiceImpl<typeof ToolCallService>> = {},
+  tools: Partial<ServiceImpl<typeof ToolService>> = {},
 ): Promise<FakeServer> {
   const authorizations: (string | null)[] = [];
   const server = createServer(
@@ -112,7 +114,8 @@ export async function fakeServer(
           return next(request);
         },
       ],
-      routes: (router) => router.service(ThreadService, threads).service(ToolCallService, toolCalls),
+      routes: (router) =>
+        router.service(ThreadService, threads).service(ToolCallService, toolCalls).service(ToolService, tools),
     }),
   );
   const sockets = new Set<Socket>();
