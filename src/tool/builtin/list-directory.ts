@@ -1,10 +1,8 @@
 // Lists one directory of the workspace. What it holds is read once, in bounded memory, however much that is.
-import { lstat, opendir } from "node:fs/promises";
-import { join } from "node:path";
 import { z } from "zod";
-import { defineTool, type ToolContext, ToolFailure } from "../tool.js";
+import { defineTool, type ToolContext } from "../tool.js";
 import { counted, oneLine } from "../words.js";
-import { insideWorkspace } from "../workspace-path.js";
+import { type OpenDirectory, Workspace } from "../workspace/workspace.js";
 
 /** The others are counted. */
 const listedEntries = 1_000;
@@ -34,13 +32,15 @@ export const listDirectory = defineTool({
   output: z.object({ path: z.string(), entries: z.array(entry), total: z.number().int() }),
   describe: ({ path }) => `Listing ${withSlash(path)}`,
   run: async ({ path }, context) => {
-    const directory = await insideWorkspace(context.workspace, path).catch(failed(path));
-    const { names, total } = await readNames(directory.absolute, context).catch(failed(path));
-    const entries = await readEntries({ directory: directory.absolute, names, total }, context);
+    context.signal.throwIfAborted();
+    await using workspace = await Workspace.open(context.workspace);
+    await using directory = await workspace.openDirectory(path || ".");
+    const { names, total } = await readNames(directory, context);
+    const entries = await readEntries({ directory, names, total }, context);
     return {
-      result: { path: directory.relative, entries, total },
-      summary: `Listed ${countWords(entries.length, total)} in ${withSlash(directory.relative)}`,
-      locations: [{ path: directory.absolute }],
+      result: { path: directory.place.relative, entries, total },
+      summary: `Listed ${countWords(entries.length, total)} in ${withSlash(directory.place.relative)}`,
+      locations: [{ path: directory.place.absolute }],
     };
   },
   toModel: ({ path, entries, total }) =>
@@ -48,12 +48,10 @@ export const listDirectory = defineTool({
 });
 
 /** The first names in order, and how many there are. Never holds more than twice what it gives. */
-async function readNames(directory: string, context: ToolContext): Promise<{ names: string[]; total: number }> {
+async function readNames(directory: OpenDirectory, context: ToolContext): Promise<{ names: string[]; total: number }> {
   let names: string[] = [];
   let total = 0;
-  context.signal.throwIfAborted();
-  // Leaving the loop, also by a throw, closes the directory.
-  for await (const { name } of await opendir(directory, { bufferSize: pieceEntries })) {
+  for await (const { name } of directory.entries()) {
     context.signal.throwIfAborted();
     names.push(name);
     total++;
@@ -66,26 +64,19 @@ async function readNames(directory: string, context: ToolContext): Promise<{ nam
 }
 
 async function readEntries(
-  { directory, names, total }: { directory: string; names: readonly string[]; total: number },
+  { directory, names, total }: { directory: OpenDirectory; names: readonly string[]; total: number },
   context: ToolContext,
 ): Promise<Entry[]> {
   const entries: Entry[] = [];
   for (let from = 0; from < names.length; from += pieceEntries) {
     context.signal.throwIfAborted();
-    const piece = await Promise.all(names.slice(from, from + pieceEntries).map((name) => readEntry(directory, name)));
+    const piece = await Promise.all(names.slice(from, from + pieceEntries).map((name) => directory.entry(name)));
     entries.push(...piece);
     context.output("stdout", piece.map((found) => `${lineOf(found)}\n`).join(""));
     // Where names were left out, reading them was the work, and its progress has been told.
     if (total > pieceEntries && total === names.length) context.progress(entries.length, total);
   }
   return entries;
-}
-
-async function readEntry(directory: string, name: string): Promise<Entry> {
-  // One that is gone again, or whose name is not Unicode, is still an entry.
-  const found = await lstat(join(directory, name)).catch(() => undefined);
-  if (found?.isFile()) return { name, type: "file", size: found.size };
-  return { name, type: found?.isDirectory() ? "directory" : found?.isSymbolicLink() ? "symlink" : "other" };
 }
 
 function lineOf({ name, type, size }: Entry): string {
@@ -104,25 +95,4 @@ const countWords = (listed: number, total: number): string =>
 function withSlash(path: string): string {
   const line = oneLine(path) || ".";
   return line.endsWith("/") ? line : `${line}/`;
-}
-
-const failed = (path: string) => (reason: unknown) => {
-  // Only what the file system says is put into words: the reason of an abort goes on as it is.
-  if (!(reason instanceof Error && "syscall" in reason)) throw reason;
-  const code = (reason as NodeJS.ErrnoException).code ?? "unknown error";
-  throw new ToolFailure(failureWords(code, oneLine(path)), { code, cause: reason });
-};
-
-function failureWords(code: string, path: string): string {
-  switch (code) {
-    case "ENOENT":
-      return `No such directory: ${path}; list the one above it to see what is there`;
-    case "ENOTDIR":
-      return `Not a directory: ${path}; give the path of a directory`;
-    case "EACCES":
-    case "EPERM":
-      return `Permission denied: ${path}; choose another directory`;
-    default:
-      return `Could not list ${path} (${code}); choose another directory`;
-  }
 }

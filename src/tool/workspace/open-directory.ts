@@ -1,8 +1,8 @@
 // One directory of the workspace, held while it is read; whoever walks goes from it to what it holds, without paths.
-import type { Dirent } from "node:fs";
+import type { Dir, Dirent } from "node:fs";
 import { opendir } from "node:fs/promises";
 import { posix } from "node:path";
-import { systemError } from "./failures.js";
+import { inWords, systemError } from "./failures.js";
 import type { Held } from "./held.js";
 import { type Place, placeOf, type Roots } from "./lexical.js";
 import { type OpenFile, openHeldFile } from "./read-file.js";
@@ -33,8 +33,7 @@ export class OpenDirectory {
 
   /** What it holds, in no order, in bounded memory. Leaving the loop ends it. Sizes are not looked up. */
   async *entries(): AsyncGenerator<Entry> {
-    await this.#held.verify();
-    for await (const found of await opendir(this.#held.path, { bufferSize: pieceEntries })) {
+    for await (const found of await this.#opened()) {
       const type = typeOf(found);
       // Some file systems do not tell types along with names.
       yield type === "other" ? await this.entry(found.name) : { name: found.name, type };
@@ -50,22 +49,23 @@ export class OpenDirectory {
   }
 
   /** A file in it: regular, with one name. A symbolic link is not followed. */
-  async openFile(name: string): Promise<OpenFile> {
-    const held = await this.#hold(name);
-    try {
-      const place = this.#placeOf(name);
-      return await openHeldFile(held, place.relative, place);
-    } finally {
-      await held.close();
-    }
+  openFile(name: string): Promise<OpenFile> {
+    const place = this.#placeOf(name);
+    return inWords(place.relative, "file", async () => {
+      const held = await this.#hold(name);
+      return openHeldFile(held, place.relative, place).finally(() => held.close());
+    });
   }
 
   /** A directory in it. A symbolic link is not followed. */
-  async openDirectory(name: string): Promise<OpenDirectory> {
-    const held = await this.#hold(name);
-    if (held.stats.isDirectory()) return new OpenDirectory(held, this.#placeOf(name), this.#roots);
-    await held.close();
-    throw systemError("ENOTDIR");
+  openDirectory(name: string): Promise<OpenDirectory> {
+    const place = this.#placeOf(name);
+    return inWords(place.relative, "directory", async () => {
+      const held = await this.#hold(name);
+      if (held.stats.isDirectory()) return new OpenDirectory(held, place, this.#roots);
+      await held.close();
+      throw systemError("ENOTDIR");
+    });
   }
 
   close(): Promise<void> {
@@ -74,6 +74,13 @@ export class OpenDirectory {
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
+  }
+
+  #opened(): Promise<Dir> {
+    return inWords(this.place.relative, "directory", async () => {
+      await this.#held.verify();
+      return opendir(this.#held.path, { bufferSize: pieceEntries });
+    });
   }
 
   async #hold(name: string): Promise<Held> {
