@@ -2,6 +2,7 @@
 import { create, fromBinary } from "@bufbuild/protobuf";
 import type { EventLog, ThreadKey } from "./log/event-log.js";
 import { listedTools } from "./loop/listed-tools.js";
+import type { ApprovalAnswer } from "./loop/parked.js";
 import type { Runs } from "./loop/runs.js";
 import { contentId } from "./recorder/contents.js";
 import { existingThread } from "./recorder/load-thread.js";
@@ -9,10 +10,20 @@ import { HeddleError } from "./thread/errors.js";
 import { parseId, type ThreadId, type ToolCallId } from "./thread/ids.js";
 import { limits } from "./thread/limits.js";
 import { isVisible } from "./thread/open-call.js";
-import { type ContentInfo, type Tool, type ToolCall, ToolCallDocumentSchema, ToolCallSchema } from "./thread/schema.js";
+import {
+  type ContentInfo,
+  ThreadDocumentSchema,
+  type Tool,
+  type ToolCall,
+  ToolCallDocumentSchema,
+  ToolCallSchema,
+} from "./thread/schema.js";
 import { cleanSummary } from "./thread/summary.js";
+import { timestampMs } from "./thread/time.js";
 import { stateFromWire } from "./thread/tool-call.js";
 import { clampPageSize, defaultTenant, invalid, keyOf } from "./threads.js";
+
+export type { ApprovalAnswer } from "./loop/parked.js";
 
 export interface CallWithContents {
   readonly call: ToolCall;
@@ -46,6 +57,43 @@ export class ToolCalls {
     if (stateFromWire(call.state) === "over")
       throw new HeddleError("tool_call_over", `Tool call ${call.id} is over: there is nothing to call off`);
     await this.#runs.cancelCall(key, call.id, cleanSummary(reason));
+  }
+
+  /** Somebody's answer to the question whether a call may run. Resolves once it is stored. */
+  async answer(toolCallId: string, answer: ApprovalAnswer): Promise<void> {
+    const { key, call } = await this.#find(toolCallId);
+    if (stateFromWire(call.state) === "over")
+      throw new HeddleError("tool_call_over", `Tool call ${call.id} is over: there is nothing to answer`);
+    await this.#runs.answer(key, call.id, answer);
+  }
+
+  /** The calls that wait for a yes, oldest question first, behind the call of the page before. */
+  async approvals(request: { threadId: string; pageSize: number; after: string }): Promise<ToolCall[]> {
+    const keys = request.threadId ? [keyOf(request.threadId)] : await this.#log.listBusy();
+    if (request.threadId) await existingThread(this.#log, keys[0]!);
+    const waiting: ToolCall[] = [];
+    for (const key of keys) waiting.push(...(await this.#waitingIn(key)));
+    const inOrder = waiting
+      .map((call) => ({ call, place: placeOf(call) }))
+      .filter(({ place }) => place > request.after)
+      .sort((a, b) => (a.place < b.place ? -1 : 1));
+    return inOrder.slice(0, request.pageSize).map(({ call }) => call);
+  }
+
+  /** Only those of the open run can wait. */
+  async #waitingIn(key: ThreadKey): Promise<ToolCall[]> {
+    const stored = await this.#log.readThread(key);
+    if (!stored || stored.removed) return [];
+    const { runStartedSequence: first } = fromBinary(ThreadDocumentSchema, stored.document);
+    if (first === 0n) return [];
+    const waiting: ToolCall[] = [];
+    for (let after = first; ; ) {
+      const page = await this.#log.listCalls(key, { after, limit: callsAtOnce });
+      const calls = page.map(shownCall);
+      waiting.push(...calls.filter(({ state }) => stateFromWire(state) === "awaiting_approval"));
+      if (page.length < callsAtOnce) return waiting;
+      after = calls.at(-1)!.createdSequence;
+    }
   }
 
   async get(toolCallId: string): Promise<CallWithContents> {
@@ -127,6 +175,15 @@ export class ToolCalls {
   }
 }
 
+/** Documents read together while those that wait are looked for. */
+const callsAtOnce = 500;
+
+/** Where a question stands among all: as text it sorts by the time it was asked. */
+export const placeOf = ({ approval, id }: ToolCall): string => {
+  const ms = approval?.requestTime ? timestampMs(approval.requestTime) : 0;
+  return `${String(Math.round(ms * 1000)).padStart(20, "0")}.${id}`;
+};
+
 /** As many documents as fit into a message that every client takes, and at least one. */
 function withinBytes(documents: readonly Uint8Array[]): readonly Uint8Array[] {
   let bytes = 0;
@@ -144,6 +201,12 @@ function shownCall(document: Uint8Array): ToolCall {
   const state = stateFromWire(call.state);
   call.contents = contents.flatMap(({ info }) => (info && isVisible(state, info) ? [info] : []));
   return call;
+}
+
+/** Page tokens of questions are places. */
+export function parsePlace(token: string): string {
+  if (token === "" || /^[0-9]{20}\.[0-9a-f-]{36}$/.test(token)) return token;
+  throw invalid("page_token", "must be one that this server made");
 }
 
 /** Page tokens are the sequence itself, as text. */

@@ -9,7 +9,7 @@ import type { ModelMessage } from "../model/model.js";
 import type { ThreadEvent } from "../thread/event.js";
 import { decodeFrames } from "../thread/frame.js";
 import type { ToolCallId } from "../thread/ids.js";
-import { Role, ToolCallOutcome } from "../thread/schema.js";
+import { ApprovalDecision, Role, ToolCallOutcome } from "../thread/schema.js";
 import { inputLimits } from "../tool/check-input.js";
 import { boundedForModel, modelTextBytes } from "./model-text.js";
 
@@ -17,6 +17,23 @@ export interface Conversation {
   readonly messages: readonly ModelMessage[];
   /** The last reply is whole and calls nothing: there is nothing to ask the model. */
   readonly isAnswered: boolean;
+  /** The last reply, where calls of it are still open. It is not among the messages. */
+  readonly unfinished: UnfinishedTurn | undefined;
+}
+
+export interface UnfinishedTurn {
+  readonly text: string;
+  readonly calls: readonly UnfinishedCall[];
+}
+
+export interface UnfinishedCall {
+  readonly id: ToolCallId;
+  readonly name: string;
+  readonly input: string;
+  /** What the model is told of it. Undefined: it is open. */
+  readonly over: { readonly text: string; readonly isError: boolean } | undefined;
+  /** The question that was asked of a person. Undefined: none. */
+  readonly asked: { readonly sha256: Uint8Array; readonly isAllowed: boolean } | undefined;
 }
 
 const readBytes = 256 * 1024;
@@ -33,11 +50,17 @@ export async function readConversation(log: EventLog, key: ThreadKey): Promise<C
   const last = turns.at(-1);
   const isLastWord = last?.role === "assistant" && last.calls.length === 0;
   const messages: ModelMessage[] = [];
+  if (last?.role === "assistant" && last.calls.some(isOpen)) {
+    for (const turn of turns.slice(0, -1)) messages.push(...(await spoken(log, key, turn)));
+    return { messages, isAnswered: false, unfinished: await unfinishedTurn(log, key, last) };
+  }
   // A last word that broke off is asked for again: left in, the model would be asked to go on behind it.
   for (const turn of isLastWord && !last.isWhole ? turns.slice(0, -1) : turns)
     messages.push(...(await spoken(log, key, turn)));
-  return { messages, isAnswered: isLastWord && last.isWhole };
+  return { messages, isAnswered: isLastWord && last.isWhole, unfinished: undefined };
 }
+
+const isOpen = ({ outcome }: FoldedCall): boolean => outcome === ToolCallOutcome.UNSPECIFIED;
 
 interface UserTurn {
   readonly role: "user";
@@ -65,6 +88,7 @@ interface FoldedCall {
   outcome: ToolCallOutcome;
   summary: string;
   message: string;
+  asked: UnfinishedCall["asked"];
 }
 
 type Created = Extract<ThreadEvent["payload"], { case: "toolCallCreated" }>["value"];
@@ -117,6 +141,17 @@ export class ConversationFold {
         if (call) call.isInputWhole = true;
         break;
       }
+      case "toolCallApprovalRequested": {
+        const call = this.#calls.get(payload.value.toolCallId);
+        if (call) call.asked = { sha256: payload.value.approvalSha256, isAllowed: false };
+        break;
+      }
+      case "toolCallApprovalResolved": {
+        const call = this.#calls.get(payload.value.toolCallId);
+        const isAllowed = payload.value.decision === ApprovalDecision.ALLOWED;
+        if (call?.asked) call.asked = { ...call.asked, isAllowed };
+        break;
+      }
       case "toolCallStarted": {
         const call = this.#calls.get(payload.value.toolCallId);
         if (call) call.isStarted = true;
@@ -163,6 +198,7 @@ export class ConversationFold {
       outcome: ToolCallOutcome.UNSPECIFIED,
       summary: "",
       message: "",
+      asked: undefined,
     };
     this.#calls.set(id, call);
     this.#called.push(call);
@@ -194,13 +230,28 @@ async function spoken(log: EventLog, key: ThreadKey, turn: Turn): Promise<ModelM
   const calls = [];
   const results: ModelMessage[] = [];
   for (const call of turn.calls) {
-    const input = (await readText(log, key, { callId: call.id, contentId: "input" }, inputBytes)) ?? call.input;
-    calls.push({ id: call.id, name: call.name, input });
+    calls.push({ id: call.id, name: call.name, input: await inputText(log, key, call) });
     const isError = call.outcome !== ToolCallOutcome.SUCCEEDED;
     results.push({ role: "tool", callId: call.id, text: await resultText(log, key, call), isError });
   }
   return [{ role: "assistant", text: turn.text, calls }, ...results];
 }
+
+async function unfinishedTurn(log: EventLog, key: ThreadKey, { text, calls }: AssistantTurn): Promise<UnfinishedTurn> {
+  const unfinished: UnfinishedCall[] = [];
+  for (const call of calls) {
+    const { id, name, asked, outcome } = call;
+    const input = await inputText(log, key, call);
+    const over = isOpen(call)
+      ? undefined
+      : { text: await resultText(log, key, call), isError: outcome !== ToolCallOutcome.SUCCEEDED };
+    unfinished.push({ id, name, input, over, asked });
+  }
+  return { text, calls: unfinished };
+}
+
+const inputText = async (log: EventLog, key: ThreadKey, call: FoldedCall): Promise<string> =>
+  (await readText(log, key, { callId: call.id, contentId: "input" }, inputBytes)) ?? call.input;
 
 /** More than any tool takes. */
 const inputBytes = inputLimits.bytes;

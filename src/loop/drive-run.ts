@@ -9,6 +9,7 @@ import type { Run } from "./run.js";
 import { runTurn } from "./run-turn.js";
 import { endingOf, type RunStop, Stopped } from "./stop.js";
 import { stoppedByTool, type TurnEnd } from "./turn-end.js";
+import { unfinishedReply } from "./unfinished-reply.js";
 
 interface RunEnd extends TurnEnd {
   readonly errorMessage?: string;
@@ -17,14 +18,15 @@ interface RunEnd extends TurnEnd {
 interface DriveOptions {
   readonly log: EventLog;
   readonly document: RunDocument;
-  /** A run that the server's end cuts off is gone on with at its next start: nothing is recorded as its end. */
-  readonly leaveOpen: boolean;
 }
 
 /** Throws only what is neither the model's nor a tool's fault. */
-export async function driveRun(run: Run, { log, document, leaveOpen }: DriveOptions): Promise<void> {
+export async function driveRun(run: Run, { log, document }: DriveOptions): Promise<void> {
   const end = await work(run, log, document);
-  if (run.stopped?.kind === "server_stopping" && leaveOpen && end.outcome === RunOutcome.INTERRUPTED) return;
+  // It waits for somebody outside.
+  if (!end) return;
+  // What the server's end cuts off is gone on with at its next start.
+  if (run.stopped?.kind === "server_stopping" && run.staysOpen && end.outcome === RunOutcome.INTERRUPTED) return;
   const finishReason = cleanSummary(end.finishReason, finishReasonUnits);
   await run.recorder.record({
     case: "runCompleted",
@@ -35,11 +37,12 @@ export async function driveRun(run: Run, { log, document, leaveOpen }: DriveOpti
 /** What RunCompleted takes. A provider's own word may be longer. */
 const finishReasonUnits = 64;
 
-async function work(run: Run, log: EventLog, document: RunDocument): Promise<RunEnd> {
+async function work(run: Run, log: EventLog, document: RunDocument): Promise<RunEnd | undefined> {
   const timer = startTimer(run, document);
   try {
-    const { messages, isAnswered } = await readConversation(log, run.key);
+    const { messages, isAnswered, unfinished } = await readConversation(log, run.key);
     run.messages.push(...messages);
+    if (unfinished) return await runTurn(run, unfinishedReply(run, unfinished, document));
     if (document.stoppedByTool) return stoppedByTool;
     // It had said all, and only its end was missing.
     if (isAnswered) return endOfAnswer(document);
@@ -54,10 +57,12 @@ async function work(run: Run, log: EventLog, document: RunDocument): Promise<Run
   }
 }
 
-function startTimer(run: Run, { options, startTime }: RunDocument): NodeJS.Timeout | undefined {
+/** The time that it was suspended does not count. */
+function startTimer(run: Run, { options, startTime, suspended }: RunDocument): NodeJS.Timeout | undefined {
   if (!options?.timeLimit) return undefined;
   const limitMs = durationMs(options.timeLimit);
-  const elapsedMs = startTime ? Date.now() - timestampMs(startTime) : 0;
+  const waitedMs = suspended ? durationMs(suspended) : 0;
+  const elapsedMs = startTime ? Date.now() - timestampMs(startTime) - waitedMs : 0;
   return setTimeout(() => run.stop({ kind: "run_timeout", limitMs }), Math.max(0, limitMs - elapsedMs));
 }
 

@@ -2,7 +2,7 @@
 import { create } from "@bufbuild/protobuf";
 import { HeddleError } from "../thread/errors.js";
 import { limits } from "../thread/limits.js";
-import { type RunOptions, RunOptionsSchema, ToolChoiceMode } from "../thread/schema.js";
+import { ApprovalMode, type RunOptions, RunOptionsSchema, ToolChoiceMode } from "../thread/schema.js";
 import { utf8Bytes } from "../thread/text.js";
 import { durationFromMs, durationMs, isSpan } from "../thread/time.js";
 import { ToolRegistry } from "../tool/registry.js";
@@ -14,6 +14,8 @@ export interface RunDefaults {
   /** 0: no bound. */
   readonly maxTokens: number;
   readonly timeLimitMs: number;
+  /** `deny`: nobody answers here. */
+  readonly approvals: "ask" | "deny";
 }
 
 export function resolveOptions(asked: RunOptions | undefined, defaults: RunDefaults, tools: ToolRegistry): RunOptions {
@@ -27,8 +29,11 @@ export function resolveOptions(asked: RunOptions | undefined, defaults: RunDefau
     maxSteps: options.maxSteps || defaults.maxSteps,
     maxTokens: options.maxTokens || BigInt(defaults.maxTokens),
     timeLimit: options.timeLimit ?? durationFromMs(defaults.timeLimitMs),
+    approvalMode: options.approvalMode || approvalModes[defaults.approvals],
   };
 }
+
+const approvalModes = { ask: ApprovalMode.ASK, deny: ApprovalMode.DENY } as const;
 
 /** The tools that a run may use. */
 export function toolsFor(options: RunOptions, tools: ToolRegistry): ToolRegistry {
@@ -41,6 +46,8 @@ function check(options: RunOptions, tools: ToolRegistry): void {
   const { run } = limits;
   if (utf8Bytes(options.instructions) > run.instructionsBytes)
     throw invalid("options.instructions", `may have at most ${run.instructionsBytes} bytes`);
+  if (ApprovalMode[options.approvalMode] === undefined)
+    throw invalid("options.approval_mode", "must be a value that this server knows");
   if (options.maxSteps > run.steps) throw invalid("options.max_steps", `may be at most ${run.steps}`);
   if (options.timeLimit) {
     const ms = isSpan(options.timeLimit) ? durationMs(options.timeLimit) : 0;

@@ -44,12 +44,12 @@ export async function recordEnd(run: Run, call: CallInput, end: CallEnd): Promis
 
 const noteStop = (draft: ThreadDraft): void => draft.changeRun({ stoppedByTool: true });
 
-/** Beside them a call may have its input, its result and what the model is told. */
-const mostParts = limits.contentsPerCall - 3;
+/** Beside them a call may have its input, its preview, its result and what the model is told. */
+const mostParts = limits.contentsPerCall - 4;
 
 /** Parts whose name cannot be used get another: a tool's slip must not lose what it made. */
 function bodiesOf(call: CallInput, { resultJson, content = [] }: CallEnd): Body[] {
-  const taken = new Set(["input", "result", "model"]);
+  const taken = new Set(["input", "preview", "result", "model"]);
   const parts = content.slice(0, mostParts).map(({ id, mediaType, data }, index) => {
     let name = contentId.test(id) ? id : `part-${index}`;
     for (let more = index; taken.has(name); more++) name = `part-${more}`;

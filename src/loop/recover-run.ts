@@ -3,10 +3,9 @@
 import { interruptOpen, interruptRun } from "../recorder/interrupt.js";
 import { serverStopped } from "../recorder/recordings.js";
 import type { ThreadDraft } from "../recorder/thread-draft.js";
-import { newEvent, type ThreadEventInit } from "../thread/event.js";
-import { limits } from "../thread/limits.js";
+import type { OpenCall } from "../thread/open-call.js";
 import type { RunDocument } from "../thread/schema.js";
-import { isParked, parkedReason } from "./parked.js";
+import { isParked, resumeRun, suspendRun } from "./parked.js";
 
 interface Policy {
   readonly afterRestart: "continue" | "end";
@@ -18,7 +17,6 @@ interface Policy {
 export function recoverRun(draft: ThreadDraft, { afterRestart, isOffered }: Policy): RunDocument | undefined {
   const { state, document } = draft;
   if (!state.run || document.lease) return undefined;
-  const { runId, suspended } = state.run;
   const model = document.run?.options?.model ?? "";
   if (!document.run || afterRestart === "end" || !isOffered(model)) {
     const isGone = document.run && afterRestart !== "end";
@@ -26,16 +24,18 @@ export function recoverRun(draft: ThreadDraft, { afterRestart, isOffered }: Poli
     interruptRun(draft, { ...serverStopped, reason });
     return undefined;
   }
-  interruptOpen(draft, serverStopped, isParked);
-  const parked = [...state.calls.values()];
-  const record = (payload: NonNullable<ThreadEventInit["payload"]>) => draft.record(newEvent({ runId, payload }));
-  if (parked.length === 0) {
-    if (suspended) record({ case: "runResumed", value: {} });
-    return document.run;
-  }
-  if (!suspended) {
-    const openToolCallIds = parked.map(({ call }) => call.id).slice(0, limits.openCallIds);
-    record({ case: "runSuspended", value: { reason: parkedReason(parked), openToolCallIds } });
-  }
+  interruptOpen(draft, serverStopped, (open) => isKept(open, state.run?.suspended ?? false));
+  const calls = [...state.calls.values()];
+  const parked = calls.filter(isParked);
+  const isWaiting = parked.length > 0 && !calls.some(({ state }) => state === "approved");
+  if (!isWaiting) return resumeRun(draft) ?? document.run;
+  suspendRun(
+    draft,
+    parked.map(({ call }) => call.id),
+  );
   return undefined;
 }
+
+/** An answer that was not acted on yet still counts. What stands behind a waiting call in order has its turn to come. */
+const isKept = (open: OpenCall, isSuspended: boolean): boolean =>
+  isParked(open) || open.state === "approved" || (isSuspended && open.state === "ready");

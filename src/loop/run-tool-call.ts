@@ -5,6 +5,7 @@ import { ToolCallOutcome, ToolChoiceMode } from "../thread/schema.js";
 import type { ToolDefinition } from "../tool/tool.js";
 import { CallReport } from "./call-report.js";
 import { endOfReturned, endOfThrown } from "./end-of-tool.js";
+import { permission } from "./permission.js";
 import { type CallEnd, recordEnd } from "./record-end.js";
 import type { Run, Scope } from "./run.js";
 import { endingOf } from "./stop.js";
@@ -17,19 +18,32 @@ export interface CallResult {
   readonly stopIteration: boolean;
 }
 
+/** The call waits for somebody outside, and the run need not stay in memory. */
+export type Parked = typeof parked;
+export const parked = Symbol("parked");
+
 /** `reason`: how the reply ended. One that was cut off may have cut off this call's input. */
-export async function runToolCall(run: Run, call: CallInput, reason: EndReason): Promise<CallResult> {
+export async function runToolCall(run: Run, call: CallInput, reason: EndReason): Promise<CallResult | Parked> {
+  if (call.standing?.kind === "over") return call.standing.result;
   const scope = run.callScope(call.id);
+  run.waits.begin();
   try {
-    const end = refusal(run, call, reason) ?? (await execute(run, call, scope));
+    const rejection = refusal(run, call, reason);
+    if (rejection) return await recordEnd(run, call, rejection);
+    const permitted = await permission(run, call, scope);
+    if (permitted.kind === "parked") return parked;
+    if (permitted.kind === "ended") return permitted.result;
+    const end = permitted.kind === "refused" ? permitted.end : await execute(run, call, scope);
     return await recordEnd(run, call, end);
   } finally {
     run.endCall(call.id);
+    run.waits.end();
   }
 }
 
 /** Ends a call that is not run because an earlier one has ended the run. */
 export async function skipToolCall(run: Run, call: CallInput): Promise<CallResult> {
+  if (call.standing?.kind === "over") return call.standing.result;
   const message = "Not run: an earlier call ended the run";
   const outcome = ToolCallOutcome.CANCELLED;
   try {
@@ -72,11 +86,11 @@ const rejected = (kind: string, message: string, hint = ""): CallEnd => ({
 async function execute(run: Run, call: CallInput, scope: Scope): Promise<CallEnd> {
   const tool = call.tool!;
   const input = call.checked?.ok ? call.checked.input : undefined;
-  if (scope.stopped) return endingOf(scope.stopped);
   const value = { toolCallId: call.id, summary: call.summary };
   await run.recorder.record({ case: "toolCallStarted", value });
   if (scope.stopped) return endingOf(scope.stopped);
   const report = new CallReport(run, call.id, scope);
+  if (tool.phase) report.context.phase(tool.phase);
   const limitMs = tool.timeoutMs ?? run.limits.toolTimeoutMs;
   const timer = setTimeout(() => scope.stop({ kind: "tool_timeout", limitMs }), limitMs);
   try {

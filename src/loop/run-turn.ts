@@ -4,20 +4,24 @@ import { askModel } from "./ask-model.js";
 import { buildRequest } from "./build-request.js";
 import type { Reply } from "./record-reply.js";
 import type { Run } from "./run.js";
-import { type CallResult, runToolCall, skipToolCall } from "./run-tool-call.js";
+import { type CallResult, type Parked, parked, runToolCall, skipToolCall } from "./run-tool-call.js";
 import { Stopped } from "./stop.js";
 import { answered, limitReached, stoppedByTool, type TurnEnd } from "./turn-end.js";
 
-/** Contract: the run's messages end with what the model has to answer. Throws a ModelError, or Stopped when it was called off. */
-export async function runTurn(run: Run): Promise<TurnEnd> {
-  for (;;) {
-    const limit = limitOf(run);
+/**
+ * Contract: the run's messages end with what the model has to answer, or with what it has answered in `unfinished`. Undefined: the
+ * run waits for somebody outside, and is gone on with from the log. Throws a ModelError, or Stopped when it was called off.
+ */
+export async function runTurn(run: Run, unfinished?: Reply): Promise<TurnEnd | undefined> {
+  for (let reply = unfinished; ; reply = undefined) {
+    const limit = reply ? undefined : limitOf(run);
     if (limit) return limitReached(limit);
-    const reply = await askModel(run, buildRequest(run));
+    reply ??= await askModel(run, buildRequest(run));
     const running = runCalls(run, reply);
     await Promise.allSettled([running]);
     await reply.stored; // Its failure is heard first: what the calls then fail with only comes of it.
     const results = await running;
+    if (results === parked) return undefined;
     if (results.length === 0) return answered(reply.end);
     run.messages.push(...exchange(run, reply, results));
     if (run.stopped) throw new Stopped(run.stopped);
@@ -35,21 +39,25 @@ function limitOf({ options, steps, usage }: Run): string | undefined {
  * In parallel, a fast call's end never waits for a slow one. In order, each begins when the last one is over, and none behind
  * one that has ended the run.
  */
-async function runCalls(run: Run, { calls, end }: Reply): Promise<CallResult[]> {
+async function runCalls(run: Run, { calls, end }: Reply): Promise<CallResult[] | Parked> {
   if (run.options.parallelToolCalls !== false)
     return allSettled(calls.map((call) => runToolCall(run, call, end.reason)));
   const results: CallResult[] = [];
   for (const call of calls) {
     const isOver = results.some(({ stopIteration }) => stopIteration);
-    results.push(await (isOver ? skipToolCall(run, call) : runToolCall(run, call, end.reason)));
+    const result = await (isOver ? skipToolCall(run, call) : runToolCall(run, call, end.reason));
+    if (result === parked) return parked;
+    results.push(result);
   }
   return results;
 }
 
 /** Every call has ended before a failure of one is heard: nothing runs on behind a run that has failed. */
-async function allSettled(running: readonly Promise<CallResult>[]): Promise<CallResult[]> {
+async function allSettled(running: readonly Promise<CallResult | Parked>[]): Promise<CallResult[] | Parked> {
   await Promise.allSettled(running);
-  return Promise.all(running);
+  const results = await Promise.all(running);
+  const ended = results.filter((result) => result !== parked);
+  return ended.length < results.length ? parked : ended;
 }
 
 /** Redacted as it is stored: a run that goes on from the log is told the same. */

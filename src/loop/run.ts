@@ -6,8 +6,11 @@ import type { RunRecorder } from "../recorder/run-recorder.js";
 import type { ThreadDraft } from "../recorder/thread-draft.js";
 import { RunCompletedSchema, type RunOptions, type Usage, UsageSchema } from "../thread/schema.js";
 import type { ToolRegistry } from "../tool/registry.js";
+import type { Approvals } from "./approvals.js";
+import { suspendRun } from "./parked.js";
 import { type RunStop, type Stop, Stopped } from "./stop.js";
 import type { TurnEnd } from "./turn-end.js";
+import { Waits } from "./waits.js";
 
 export interface RunLimits {
   /** For tools that name no limit of their own. */
@@ -31,6 +34,9 @@ export interface RunParts {
   /** With all defaults filled in. */
   readonly options: RunOptions;
   readonly limits: RunLimits;
+  readonly approvals: Approvals;
+  /** When the server stops, it is left as it is, and gone on with at the next start. */
+  readonly staysOpen: boolean;
   /** Undefined while no provider has named any. */
   readonly usage: Usage | undefined;
   readonly steps: number;
@@ -72,6 +78,9 @@ export class Run {
   readonly workspace: string | undefined;
   readonly options: RunOptions;
   readonly limits: RunLimits;
+  readonly approvals: Approvals;
+  readonly staysOpen: boolean;
+  readonly waits: Waits;
   /** The conversation as the model sees it. */
   readonly messages: ModelMessage[] = [];
   readonly #scopes = new Set<Scope>();
@@ -89,6 +98,9 @@ export class Run {
     this.workspace = parts.workspace;
     this.options = parts.options;
     this.limits = parts.limits;
+    this.approvals = parts.approvals;
+    this.staysOpen = parts.staysOpen;
+    this.waits = new Waits((toolCallIds) => this.recorder.note((draft) => suspendRun(draft, toolCallIds)));
     this.#usage = parts.usage;
     this.#steps = parts.steps;
   }

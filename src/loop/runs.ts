@@ -4,18 +4,22 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { type EventLog, nameOf, type ThreadKey } from "../log/event-log.js";
 import type { Model } from "../model/model.js";
 import { interruptRun } from "../recorder/interrupt.js";
+import type { LeaseClock } from "../recorder/lease-clocks.js";
 import type { Recorder } from "../recorder/recorder.js";
 import { RunRecorder } from "../recorder/run-recorder.js";
 import type { ThreadDraft } from "../recorder/thread-draft.js";
 import { HeddleError, isError } from "../thread/errors.js";
-import type { RunDocument } from "../thread/schema.js";
-import type { PolicySettings } from "../tool/policy.js";
+import type { OpenCall } from "../thread/open-call.js";
+import { ApprovalDecision, type RunDocument } from "../thread/schema.js";
+import { timestampMs } from "../thread/time.js";
 import type { ToolRegistry } from "../tool/registry.js";
+import { type ApprovalSettings, Approvals } from "./approvals.js";
 import { driveRun } from "./drive-run.js";
 import { type RunDefaults, resolveOptions, toolsFor } from "./options.js";
-import { cancelParked } from "./parked.js";
+import { type ApprovalAnswer, answerApproval, cancelParked, resumeRun } from "./parked.js";
 import { recoverRun } from "./recover-run.js";
 import { Run, type RunLimits } from "./run.js";
+import type { CallResult } from "./run-tool-call.js";
 import { type SendRequest, startRun } from "./start-run.js";
 
 export interface RunsParts {
@@ -23,7 +27,9 @@ export interface RunsParts {
   readonly recorder: Recorder;
   readonly tools: ToolRegistry;
   /** What becomes of their calls. */
-  readonly policy: PolicySettings;
+  readonly policy: ApprovalSettings;
+  /** When questions expire. */
+  readonly clock?: LeaseClock;
   /** Throws `model_not_offered`. */
   readonly modelFor: (name: string) => Model;
   readonly defaults: RunDefaults;
@@ -42,6 +48,19 @@ interface Launch {
 
 /** Runs under way at the same time. */
 const mostRuns = 1000;
+const nobodyAnswered: ApprovalAnswer = {
+  decision: ApprovalDecision.EXPIRED,
+  reason: "",
+  resolvedBy: "",
+  sha256: undefined,
+};
+
+/** There is nothing left to answer. */
+const isSettled = (error: unknown): boolean =>
+  (["tool_call_over", "approval_not_pending", "thread_deleted", "thread_not_found"] as const).some((code) =>
+    isError(error, code),
+  );
+
 /** Between tries to end a run whose thread cannot be written. */
 const giveUpEveryMs = 1_000;
 
@@ -51,9 +70,11 @@ export class Runs {
   /** Writes that leave a run to be worked on, and their threads. */
   readonly #launching = new Map<Promise<unknown>, string>();
   readonly #closing = new AbortController();
+  readonly #approvals: Approvals;
 
   constructor(parts: RunsParts) {
     this.#parts = parts;
+    this.#approvals = new Approvals(parts.policy, (key, toolCallId) => this.#expire(key, toolCallId), parts.clock);
   }
 
   get active(): number {
@@ -64,7 +85,7 @@ export class Runs {
     return this.#parts.tools;
   }
 
-  get policy(): PolicySettings {
+  get policy(): ApprovalSettings {
     return this.#parts.policy;
   }
 
@@ -116,18 +137,54 @@ export class Runs {
     });
   }
 
+  /**
+   * Somebody's answer to the question whether a call may run. Resolves once it is stored: the call then runs, or is over. Of two
+   * answers, one counts.
+   */
+  async answer(key: ThreadKey, toolCallId: string, answer: ApprovalAnswer): Promise<void> {
+    let result: CallResult | undefined;
+    const { runId, started } = await this.#writeAndLaunch(key, (draft) => {
+      result = answerApproval(draft, toolCallId, answer);
+      return { runId: draft.document.runId, started: resumeRun(draft) };
+    });
+    this.#approvals.stopClock(toolCallId);
+    // A run that was suspended finds the answer in the log.
+    if (started) return;
+    const waits = this.#active.get(runId)?.run.waits;
+    waits?.answer(toolCallId, result ? { kind: "ended", result } : { kind: "allowed" });
+  }
+
+  /** Nobody answered. A call that does not wait any more needs nothing. */
+  async #expire(key: ThreadKey, toolCallId: string): Promise<void> {
+    try {
+      await this.answer(key, toolCallId, nobodyAnswered);
+    } catch (error) {
+      if (isSettled(error)) return;
+      this.#parts.onError(error, key);
+      throw error;
+    }
+  }
+
   /** After a restart: what had begun is interrupted, what waits stays, and the run goes on or ends. */
   async recover(key: ThreadKey): Promise<void> {
+    let waiting: OpenCall[] = [];
     await this.#writeAndLaunch(key, (draft) => {
       const { runId } = draft.document;
       const { afterRestart } = this.#parts;
-      return { runId, started: recoverRun(draft, { afterRestart, isOffered: (model) => this.#isOffered(model) }) };
+      const started = recoverRun(draft, { afterRestart, isOffered: (model) => this.#isOffered(model) });
+      waiting = [...draft.state.calls.values()].filter(({ state }) => state === "awaiting_approval");
+      return { runId, started };
     });
+    for (const { call } of waiting) {
+      const { expireTime } = call.approval ?? {};
+      if (expireTime) this.#approvals.startClock(key, call.id, timestampMs(expireTime));
+    }
   }
 
   /** Calls off what runs, and waits for it: a second or two. Runs that go on after a restart are left open. */
   async close(): Promise<void> {
     this.#closing.abort();
+    this.#approvals.dispose();
     for (const { run } of this.#active.values()) run.stop({ kind: "server_stopping" });
     while (this.#launching.size > 0) await Promise.allSettled(this.#launching.keys());
     await Promise.all([...this.#active.values()].map(({ done }) => done));
@@ -167,18 +224,23 @@ export class Runs {
       workspace,
       options,
       limits,
+      approvals: this.#approvals,
+      staysOpen: this.#parts.afterRestart === "continue",
       usage: document.usage,
       steps: document.steps,
     });
+    // A run that was suspended a moment ago may still be leaving.
+    const before = this.#active.get(runId)?.done;
     const work = async (): Promise<void> => {
+      await before;
       try {
-        await driveRun(run, { log, document, leaveOpen: this.#parts.afterRestart === "continue" });
+        await driveRun(run, { log, document });
       } catch (error) {
         this.#parts.onError(error, key);
         await this.#giveUp(run);
       } finally {
         run.recorder.close();
-        this.#active.delete(runId);
+        if (this.#active.get(runId)?.run === run) this.#active.delete(runId);
       }
     };
     if (this.#closing.signal.aborted) run.stop({ kind: "server_stopping" });

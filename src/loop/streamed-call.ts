@@ -8,6 +8,7 @@ import { type CheckedInput, checkInput } from "../tool/check-input.js";
 import type { Kind, ToolDefinition } from "../tool/tool.js";
 import { JsonTextReader } from "./json-text-reader.js";
 import type { Run } from "./run.js";
+import type { CallResult } from "./run-tool-call.js";
 import type { Ending } from "./stop.js";
 import { toolWords } from "./tool-words.js";
 
@@ -22,7 +23,14 @@ export interface CallInput {
   readonly summary: string;
   /** Undefined when there is no such tool. */
   readonly checked: CheckedInput<unknown> | undefined;
+  /** What the log says of a call that a run goes on with. Undefined: it is new, or has only been named. */
+  readonly standing?: Standing;
 }
+
+/** Where a call stands that was there before this process worked on it. */
+export type Standing =
+  | { readonly kind: "waiting" | "approved"; readonly sha256: Uint8Array }
+  | { readonly kind: "over"; readonly result: CallResult };
 
 interface StreamedCallParts {
   readonly run: Run;

@@ -110,7 +110,7 @@ export class RunRecorder {
   }
 
   /** A change of the thread's document alone. Shares an append with what is recorded at the same time. */
-  note(change: (draft: ThreadDraft) => void): Promise<void> {
+  note<Result>(change: (draft: ThreadDraft) => Result): Promise<Result> {
     return this.#recorder.write(this.#key, change);
   }
 

@@ -63,9 +63,7 @@ export class ThreadDraft implements ThreadView {
     };
     const recorded = events.map((event, index) => {
       const { payload } = event;
-      if (payload.case === "toolCallInputCompleted" || payload.case === "toolCallComplete") {
-        addChunksOf(payload.value.toolCallId);
-      }
+      if (showsBodies(payload)) addChunksOf(payload.value.toolCallId);
       return this.record(event, index);
     });
     for (const callId of [...waiting.keys()]) addChunksOf(callId);
@@ -200,6 +198,12 @@ export class ThreadDraft implements ThreadView {
     if (body) this.bodies.push(body);
   }
 }
+
+/** Events that make bodies of their call visible. */
+const showsBodies = (payload: ThreadEvent["payload"]) =>
+  payload.case === "toolCallInputCompleted" ||
+  payload.case === "toolCallApprovalRequested" ||
+  payload.case === "toolCallComplete";
 
 /** Everything that consecutive drafts add to the thread they began on, as one append. */
 export function joinDrafts(before: ThreadView, drafts: readonly ThreadDraft[]): AppendBatch {

@@ -2,8 +2,15 @@
 import { create } from "@bufbuild/protobuf";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import { type ContentInfo, ContentRole } from "../../gen/heddle/v1/content_pb.js";
-import type { OutputStream } from "../../gen/heddle/v1/event_pb.js";
-import { Executor, type ToolCall, ToolCallOutcome, ToolSourceSchema } from "../../gen/heddle/v1/tool_call_pb.js";
+import { type OutputStream, ToolCallApprovalResolved_Decision } from "../../gen/heddle/v1/event_pb.js";
+import {
+  Executor,
+  type ToolCall,
+  type ToolCallApproval,
+  ToolCallApprovalSchema,
+  ToolCallOutcome,
+  ToolSourceSchema,
+} from "../../gen/heddle/v1/tool_call_pb.js";
 import type { CallPayload, ThreadEvent } from "./event.js";
 import { durationBetween } from "./time.js";
 import { type CallState, callStep, callTransitions, wireState } from "./tool-call.js";
@@ -80,7 +87,9 @@ export function afterStep(open: OpenCall, event: ThreadEvent, payload: StepPaylo
     case "toolCallInputCompleted":
       return moved({ startedSummary: payload.value.summary });
     case "toolCallApprovalRequested":
+      return moved({ approval: asked(event, payload.value) });
     case "toolCallApprovalResolved":
+      return moved({ approval: answered(open.call.approval, event, payload.value) });
     case "toolCallClaimed":
       return moved({});
     case "toolCallStarted":
@@ -106,6 +115,27 @@ export function afterStep(open: OpenCall, event: ThreadEvent, payload: StepPaylo
     }
   }
 }
+
+type Requested = Extract<StepPayload, { case: "toolCallApprovalRequested" }>["value"];
+type Resolved = Extract<StepPayload, { case: "toolCallApprovalResolved" }>["value"];
+
+const asked = ({ time }: ThreadEvent, { reason, approvalSha256, expireTime }: Requested): ToolCallApproval => ({
+  ...create(ToolCallApprovalSchema, { reason, approvalSha256 }),
+  ...(time && { requestTime: time }),
+  ...(expireTime && { expireTime }),
+});
+
+const answered = (
+  question: ToolCallApproval | undefined,
+  { time }: ThreadEvent,
+  { decision, reason, resolvedBy }: Resolved,
+): ToolCallApproval => ({
+  ...(question ?? create(ToolCallApprovalSchema)),
+  allowed: decision === ToolCallApprovalResolved_Decision.ALLOWED,
+  resolveReason: reason,
+  resolvedBy,
+  ...(time && { resolveTime: time }),
+});
 
 const addOutput = (open: OpenCall, stream: OutputStream, text: string): Record<number, number> => ({
   ...open.outputBytes,

@@ -2,6 +2,8 @@
 import { create } from "@bufbuild/protobuf";
 import { type Duration, DurationSchema, type Timestamp, timestampFromMs } from "@bufbuild/protobuf/wkt";
 
+export { timestampFromMs };
+
 export const timestampMs = ({ seconds, nanos }: Timestamp): number => Number(seconds) * 1000 + nanos / 1_000_000;
 
 export const now = (): Timestamp => timestampFromMs(Date.now());

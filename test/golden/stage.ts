@@ -67,7 +67,7 @@ class MemoryStage implements Stage {
 
   open(options: CoreOptions & { model: TestModel }): Core {
     const { log, kill } = mortal(this.log);
-    const core = openCore({ ...options, log });
+    const core = openCore({ policy: { trusted: true }, ...options, log });
     this.#cores.push({ core, kill });
     this.models.push(options.model);
     return core;

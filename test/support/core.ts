@@ -2,6 +2,7 @@
 import { afterEach } from "vitest";
 import type { EventLog } from "../../src/log/event-log.js";
 import { openMemoryLog } from "../../src/log/memory.js";
+import type { ApprovalSettings } from "../../src/loop/approvals.js";
 import type { RunDefaults } from "../../src/loop/options.js";
 import type { RunLimits } from "../../src/loop/run.js";
 import { Runs } from "../../src/loop/runs.js";
@@ -15,7 +16,6 @@ import { HeddleError } from "../../src/thread/errors.js";
 import type { ThreadEvent } from "../../src/thread/event.js";
 import { createRedactor } from "../../src/thread/redact.js";
 import { Threads } from "../../src/threads.js";
-import type { PolicySettings } from "../../src/tool/policy.js";
 import { ToolRegistry } from "../../src/tool/registry.js";
 import type { ToolDefinition } from "../../src/tool/tool.js";
 import { ToolCalls } from "../../src/tool-calls.js";
@@ -29,7 +29,7 @@ export interface CoreOptions {
   /** Answers every run. Without one, runs are refused. */
   model?: Model;
   tools?: readonly ToolDefinition[];
-  policy?: Partial<PolicySettings>;
+  policy?: Partial<ApprovalSettings>;
   workspace?: string;
   defaults?: Partial<RunDefaults>;
   limits?: Partial<RunLimits>;
@@ -54,10 +54,12 @@ export function openCore(options: CoreOptions = {}) {
       maxSteps: 20,
       maxTokens: 0,
       timeLimitMs: 60_000,
+      approvals: "ask",
       ...options.defaults,
     },
     limits: { toolTimeoutMs: 30_000, quietMs: 5_000, stopGraceMs: 500, firstBackoffMs: 1, ...options.limits },
-    policy: { policy: {}, trusted: false, ...options.policy },
+    policy: { policy: {}, trusted: false, approvalTimeoutMs: 3_600_000, ...options.policy },
+    ...(options.clock && { clock: options.clock }),
     workspace: options.workspace,
     afterRestart: options.afterRestart ?? "continue",
     onError: (error) => errors.push(error),

@@ -204,8 +204,10 @@ describe("a text in pieces", () => {
     const words = fc.array(
       fc.constantFrom("make ", "test: ", "ok 12\n", "ünï ", "sk", "-", "a@b ", "{}", "\\n", "😀", "%20", "\x1b[0m"),
     );
+    // By chance the words make what looks like a key.
+    const texts = words.map((all) => all.join("")).filter((text) => !/sk-[\w-]{4}/.test(text));
     fc.assert(
-      fc.property(words.map((all) => all.join("")).chain(cutAtRandom), (pieces) => {
+      fc.property(texts.chain(cutAtRandom), (pieces) => {
         expect(push(pieces)).toEqual(pieces);
       }),
       { numRuns: 300 },

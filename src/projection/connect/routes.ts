@@ -14,6 +14,7 @@ import type { Threads } from "../../threads.js";
 import type { ToolCalls } from "../../tool-calls.js";
 import { streamingDialect } from "./dialect.js";
 import { type Health, registerHealth } from "./health.js";
+import { contextOf } from "./principal.js";
 import { recorderService } from "./recorder-service.js";
 import { registerReflection } from "./reflection.js";
 import { refuse } from "./refuse.js";
@@ -45,8 +46,10 @@ export function createRoutes(options: RoutesOptions): RequestHandler {
     registerReflection(router, services);
     for (const { requestPath } of router.handlers) paths.add(requestPath);
   };
+  const principals = new WeakMap<object, string>();
   const handle = connectNodeAdapter({
     routes,
+    contextValues: (request) => contextOf(principals.get(request) ?? ""),
     interceptors: [translateErrors(options.onUnexpected)],
     readMaxBytes: options.messageBytes,
     // A field that this version does not know would be stored unchecked, and served.
@@ -56,6 +59,7 @@ export function createRoutes(options: RoutesOptions): RequestHandler {
     if (!paths.has(exchange.path)) return notFound(exchange);
     outliveReader(request);
     if (request instanceof Http2ServerRequest) stopBodyWhenAnswered(request.stream, { body: request, trailers: true });
+    principals.set(request, exchange.principal);
     handle(request, response);
   };
 }

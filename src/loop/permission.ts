@@ -1,0 +1,158 @@
+// Whether a call may run. Policy allows it, forbids it, or wants a person's yes; then the question is recorded with what would
+// happen, and the call waits. A yes counts once, and for exactly what was shown.
+import { setTimeout as sleep } from "node:timers/promises";
+import { ApprovalMode, ContentRole, ToolCallOutcome } from "../thread/schema.js";
+import { timestampFromMs } from "../thread/time.js";
+import type { Preview, ToolDefinition } from "../tool/tool.js";
+import { approvalHash } from "./approval-hash.js";
+import { endOfThrown } from "./end-of-tool.js";
+import { endOpenCall } from "./parked.js";
+import type { CallEnd } from "./record-end.js";
+import type { Run, Scope } from "./run.js";
+import { type Ending, endingOf } from "./stop.js";
+import type { CallInput } from "./streamed-call.js";
+import type { Answer } from "./waits.js";
+
+export type Permission = Answer | { readonly kind: "refused"; readonly end: CallEnd };
+
+/** Contract: the call has a tool, and an input that fits it. */
+export async function permission(run: Run, call: CallInput, scope: Scope): Promise<Permission> {
+  if (scope.stopped) return refused(endingOf(scope.stopped));
+  const { standing } = call;
+  if (standing?.kind === "approved") return verified(run, call, { scope, sha256: standing.sha256 });
+  if (standing?.kind === "waiting") return waitForAnswer(run, call, { scope, sha256: standing.sha256 });
+  const tool = call.tool!;
+  switch (run.approvals.policyOf(tool)) {
+    case "allow":
+      return { kind: "allowed" };
+    case "deny":
+      return refused(denied(`The policy of this server does not allow ${tool.name}`));
+    case "ask":
+      if (run.options.approvalMode === ApprovalMode.DENY)
+        return refused(denied(`Nobody is here to say yes to ${tool.name}`));
+      return ask(run, call, scope);
+  }
+}
+
+/** What cannot succeed is not asked for. */
+async function ask(run: Run, call: CallInput, scope: Scope): Promise<Permission> {
+  const looked = await lookAhead(run, call, scope);
+  if (looked.kind === "refused") return looked;
+  if (scope.stopped) return refused(endingOf(scope.stopped));
+  const { preview, sha256 } = looked;
+  const expiresMs = Date.now() + run.approvals.timeoutMs;
+  const { id: toolCallId, tool } = call;
+  const value = {
+    toolCallId,
+    summary: call.summary,
+    reason: run.approvals.reasonFor(tool!),
+    approvalSha256: Uint8Array.from(sha256),
+    expireTime: timestampFromMs(expiresMs),
+  };
+  const bodies = preview ? [{ toolCallId, ...previewBody, ...preview, data: Buffer.from(preview.data) }] : [];
+  // Not awaited: the answer cannot come before the question is stored, and whoever waits hears of a failure.
+  const asked = run.recorder.record({ case: "toolCallApprovalRequested", value }, { bodies });
+  run.approvals.startClock(run.key, toolCallId, expiresMs);
+  await asked;
+  return waitForAnswer(run, call, { scope, sha256 });
+}
+
+const previewBody = { contentId: "preview", role: ContentRole.PREVIEW } as const;
+
+interface Asked {
+  readonly scope: Scope;
+  readonly sha256: Uint8Array;
+}
+
+async function waitForAnswer(run: Run, call: CallInput, asked: Asked): Promise<Permission> {
+  const { scope } = asked;
+  const answered = run.waits.wait(call.id);
+  answered.catch(() => {}); // Heard below, unless the call is called off first.
+  const first = await Promise.race([answered, calledOff(scope.signal)]);
+  if (first !== "called off") return first.kind === "allowed" ? verified(run, call, asked) : first;
+  const stop = scope.stopped!;
+  if (stop.kind === "server_stopping" && run.staysOpen) {
+    run.waits.answer(call.id, { kind: "parked" });
+    return answered;
+  }
+  // An answer may have been stored in the same moment: of the two, the first counts.
+  const result = await run.recorder.note((draft) => endOpenCall(draft, call.id, endingOf(stop)));
+  if (result) run.waits.answer(call.id, { kind: "ended", result });
+  return answered;
+}
+
+const calledOff = (signal: AbortSignal): Promise<"called off"> =>
+  new Promise((resolve) => {
+    if (signal.aborted) resolve("called off");
+    else signal.addEventListener("abort", () => resolve("called off"), { once: true });
+  });
+
+/** A yes is for what was shown. What it would do is looked at once more, right before it is done. */
+async function verified(run: Run, call: CallInput, { scope, sha256 }: Asked): Promise<Permission> {
+  if (scope.stopped) return refused(endingOf(scope.stopped));
+  const looked = await lookAhead(run, call, scope);
+  if (looked.kind === "refused") return looked;
+  if (looked.sha256.equals(sha256)) return { kind: "allowed" };
+  return refused(denied("What it would do has changed since it was approved", "Call it again to ask once more"));
+}
+
+type Looked =
+  | { readonly kind: "seen"; readonly preview: Preview | undefined; readonly sha256: Buffer }
+  | Extract<Permission, { kind: "refused" }>;
+
+async function lookAhead(run: Run, { tool, toolName, text, checked }: CallInput, scope: Scope): Promise<Looked> {
+  try {
+    const input = checked?.ok ? checked.input : undefined;
+    const preview = bounded(await previewed(tool!, input, { scope, workspace: run.workspace }));
+    const { workspace } = run;
+    const sha256 = approvalHash({ toolName, input: text, workspace, preview: preview?.data });
+    return { kind: "seen", preview, sha256 };
+  } catch (error) {
+    if (scope.stopped) return refused(endingOf(scope.stopped));
+    // It has not run, and is not going to.
+    return refused({ ...endOfThrown(error), outcome: ToolCallOutcome.REJECTED });
+  }
+}
+
+/** The longest that a preview may take. */
+const previewMs = 10_000;
+
+async function previewed(
+  tool: ToolDefinition,
+  input: unknown,
+  { scope, workspace }: { scope: Scope; workspace: string | undefined },
+): Promise<Preview | undefined> {
+  if (!tool.preview) return undefined;
+  const over = new AbortController();
+  const signal = AbortSignal.any([scope.signal, over.signal]);
+  const late = sleep(previewMs, undefined, { signal }).then(() => {
+    throw new Error("what it would do could not be found out in time");
+  });
+  try {
+    return await Promise.race([tool.preview(input, { signal, workspace }), late]);
+  } finally {
+    over.abort();
+    late.catch(() => {});
+  }
+}
+
+/** More than anybody reads. */
+const previewUnits = 512 * 1024;
+
+/** Tools are other people's code: what is no preview is none. */
+function bounded(preview: Preview | undefined): Preview | undefined {
+  if (typeof preview?.data !== "string") return undefined;
+  const { data } = preview;
+  const mediaType = /^[\x21-\x7e]{1,200}$/.test(preview.mediaType) ? preview.mediaType : "text/plain";
+  const isLong = data.length > previewUnits;
+  return { mediaType, data: isLong ? `${data.slice(0, previewUnits)}\n[The rest is not shown]\n` : data };
+}
+
+const refused = (end: CallEnd | Ending): Extract<Permission, { kind: "refused" }> => ({ kind: "refused", end });
+
+const denied = (message: string, hint = "Go on without it, or ask the user"): CallEnd => ({
+  outcome: ToolCallOutcome.DENIED,
+  summary: `Denied: ${message.charAt(0).toLowerCase()}${message.slice(1)}`,
+  error: { kind: "denied", message },
+  modelText: `The call was not run. ${message}. ${hint}.`,
+});
