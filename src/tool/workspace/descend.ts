@@ -79,8 +79,8 @@ async function goOn(way: Way, journey: Journey): Promise<Held | undefined> {
 }
 
 async function madeParent(way: Way, name: string, journey: Journey): Promise<Held> {
-  if (!journey.makeParents) throw systemError("ENOENT");
   journey.allow?.([...way.names, name]);
+  if (!journey.makeParents) throw systemError("ENOENT");
   await way.here.verify();
   await mkdir(`${way.here.path}/${name}`).catch((reason) => {
     if (codeOf(reason) !== "EEXIST") throw reason;

@@ -96,5 +96,5 @@ export class OpenDirectory {
 
 type Kinds = Pick<Dirent, "isFile" | "isDirectory" | "isSymbolicLink">;
 
-const typeOf = (found: Kinds): EntryType =>
+export const typeOf = (found: Kinds): EntryType =>
   found.isFile() ? "file" : found.isDirectory() ? "directory" : found.isSymbolicLink() ? "symlink" : "other";

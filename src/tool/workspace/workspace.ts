@@ -8,7 +8,7 @@ import { type Arrival, descend, type Journey } from "./descend.js";
 import { asFailure, inWords, isMissing, systemError } from "./failures.js";
 import { type Held, holdRoot } from "./held.js";
 import { namesDirectory, namesOf, type Place, placeOf, type Roots } from "./lexical.js";
-import { OpenDirectory } from "./open-directory.js";
+import { type EntryType, OpenDirectory, typeOf } from "./open-directory.js";
 import { refuseProtected } from "./protected.js";
 import { asText, type OpenFile, openHeldFile, readWhole } from "./read-file.js";
 import { putInPlace, renameIfFree, syncDirectory } from "./write-file.js";
@@ -23,6 +23,15 @@ export interface TextFile {
   /** Permission bits. */
   readonly mode: number;
   readonly bytes: number;
+}
+
+/** What is under a name. Without a type: nothing. */
+export interface Examined {
+  readonly place: Place;
+  readonly type?: EntryType;
+  readonly size?: number;
+  /** Permission bits. */
+  readonly mode?: number;
 }
 
 /** Holds the directory open. Contract: closed by whoever opened it. */
@@ -78,15 +87,35 @@ export class Workspace {
     });
   }
 
-  /** The whole file at once or not at all. A symbolic link is followed, inside. Keeps the mode of what it replaces. */
+  /**
+   * What a change would find there, without changing anything; refuses the places that a change would. Nothing is found also where
+   * a directory on the way is missing.
+   */
+  async examine(path: string, options: { lastLink?: "follow" | "keep" } = {}): Promise<Examined> {
+    const journey = { sought: "file", changes: true, ...options } as const;
+    try {
+      return await this.#arrive(path, journey, async ({ found, names }) => ({
+        place: placeOf(names, this.#roots),
+        ...(found && { type: typeOf(found.stats), size: found.stats.size, mode: found.stats.mode & 0o777 }),
+      }));
+    } catch (reason) {
+      if (reason instanceof ToolFailure && reason.code === "ENOENT") return { place: this.locate(path) };
+      throw reason;
+    }
+  }
+
+  /**
+   * The whole file at once or not at all. A symbolic link is followed, inside. Keeps the mode of what it replaces; a new one can be
+   * made executable.
+   */
   writeFile(
     path: string,
     data: string | Uint8Array,
-    options: { makeParents?: boolean; expect?: "new" | "existing" } = {},
+    options: { makeParents?: boolean; expect?: "new" | "existing"; isExecutable?: boolean } = {},
   ): Promise<{ place: Place; created: boolean }> {
     const journey = { sought: "file", changes: true, makeParents: options.makeParents ?? false } as const;
     return this.#arrive(path, journey, async (arrival) => {
-      const created = await putInPlace(arrival, { data, path, expect: options.expect });
+      const created = await putInPlace(arrival, { data, path, ...options });
       return { place: placeOf(arrival.names, this.#roots), created };
     });
   }

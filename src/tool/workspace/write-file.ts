@@ -10,7 +10,9 @@ import { refuseIrregular } from "./read-file.js";
 export interface Replacement {
   readonly data: string | Uint8Array;
   /** Whether there must be nothing before, or something. Undefined: either will do. */
-  readonly expect: "new" | "existing" | undefined;
+  readonly expect?: "new" | "existing";
+  /** A new file can be run by whoever may read it. */
+  readonly isExecutable?: boolean;
   /** For words. */
   readonly path: string;
 }
@@ -18,7 +20,7 @@ export interface Replacement {
 /** Whether the file is new. Keeps owner and permissions of what it replaces, but neither special bits nor extended attributes. */
 export async function putInPlace(
   { parent, name, found }: Arrival,
-  { data, expect, path }: Replacement,
+  { data, expect, path, isExecutable = false }: Replacement,
 ): Promise<boolean> {
   if (name === undefined) throw systemError("EISDIR");
   if (found !== undefined) refuseIrregular(found.stats, path);
@@ -27,7 +29,7 @@ export async function putInPlace(
   const temporary = `${parent.path}/.heddle-${randomBytes(9).toString("hex")}.tmp`;
   const target = `${parent.path}/${name}`;
   await parent.verify();
-  await writeTemporary(temporary, data, found?.stats);
+  await writeTemporary(temporary, data, { replaced: found?.stats, newMode: isExecutable ? 0o777 : 0o666 });
   try {
     await parent.verify();
     if (expect === "new") await renameIfFree(temporary, target);
@@ -66,9 +68,13 @@ async function renameOntoOwn(from: string, to: string): Promise<void> {
   }
 }
 
-async function writeTemporary(path: string, data: string | Uint8Array, replaced: Stats | undefined): Promise<void> {
+async function writeTemporary(
+  path: string,
+  data: string | Uint8Array,
+  { replaced, newMode }: { replaced: Stats | undefined; newMode: number },
+): Promise<void> {
   const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
-  const handle = await open(path, flags, replaced === undefined ? 0o666 : 0o600);
+  const handle = await open(path, flags, replaced === undefined ? newMode : 0o600);
   try {
     await handle.writeFile(data);
     if (replaced !== undefined) await keepRights(handle, replaced);
