@@ -35,6 +35,8 @@ export function sendRequest(url: URL, { method, headers, body }: WebRequest, soc
     // Also after the answer has begun: a later error is told by the body, and must not go unheard here.
     request.on("error", (reason) => reject(worded(reason, url)));
     request.once("response", resolve);
+    // Also a change of protocol, which nobody has asked for, ends here without another word.
+    request.once("close", () => reject(worded(new Error("closed"), url)));
     request.end(body);
   });
 }
