@@ -102,10 +102,10 @@ interface CoreConfig {
   readonly agent: AgentConfig;
 }
 
-/** The keys of providers are secrets of their own: nothing that a model or a tool says may hold one. */
-const secretsOf = ({ secrets, agent: { providers } }: Config): readonly string[] => [
+/** The keys of providers and of search services are secrets of their own: nothing that a model or a tool says may hold one. */
+const secretsOf = ({ secrets, agent: { providers, web } }: Config): readonly string[] => [
   ...secrets,
-  ...[providers.openai.apiKey, providers.anthropic.apiKey].filter((key) => key !== undefined),
+  ...[providers.openai.apiKey, providers.anthropic.apiKey, web.search?.key].filter((key) => key !== undefined),
 ];
 
 function createCore(log: EventLog, config: CoreConfig, { agent, logger }: { agent: AgentParts; logger: Logger }) {

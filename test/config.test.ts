@@ -305,6 +305,60 @@ describe("agent", () => {
   });
 });
 
+describe("agent.web", () => {
+  const web = (values: object, env: Environment = {}) =>
+    load({ config: file({ agent: { web: values } }) }, env).agent.web;
+  const refused = (values: object, env: Environment = {}) => refusedFile({ agent: { web: values } }, env);
+
+  test("the key comes from the usual variable, or from the one that is named", () => {
+    const brave = { backend: "brave", url: undefined, key: "k-1" };
+    expect(web({ search: { backend: "brave" } }, { BRAVE_API_KEY: "k-1" }).search).toEqual(brave);
+    expect(web({ search: { backend: "brave", keyEnv: "MINE" } }, { MINE: "k-1", BRAVE_API_KEY: "k-2" }).search).toEqual(
+      brave,
+    );
+    expect(web({ search: { backend: "tavily" } }, { TAVILY_API_KEY: "k-3" }).search).toMatchObject({ key: "k-3" });
+    expect(web({ search: { backend: "searxng", url: "http://127.0.0.1:8888" } }).search).toEqual({
+      backend: "searxng",
+      url: "http://127.0.0.1:8888",
+      key: undefined,
+    });
+  });
+
+  test("settings beside the search leave it off", () => {
+    expect(web({ allowHosts: ["wiki.intranet:8080", "[fd00::1]:80"], maxBytes: 2_000 })).toEqual({
+      ...defaultConfig.agent.web,
+      allowHosts: ["wiki.intranet:8080", "[fd00::1]:80"],
+      maxBytes: 2_000,
+    });
+    expect(web({ search: {} }).search).toBeUndefined();
+  });
+
+  test.each([
+    [{ search: { backend: "google" } }, "agent.web.search.backend must be one of searxng, brave, tavily"],
+    [{ search: { backend: "brave" } }, "agent.web.search.backend needs a key: set the variable BRAVE_API_KEY"],
+    [{ search: { backend: "searxng" } }, "agent.web.search.url must be set: the URL of your SearXNG instance"],
+    [{ search: { url: "http://a.example" } }, "agent.web.search.backend must be set"],
+    [{ search: { backend: "searxng", url: "ftp://a" } }, "agent.web.search.url must be an http or https URL"],
+    [{ search: { backend: "searxng", url: "http://a/?q=1" } }, "agent.web.search.url must be an http or https URL"],
+    [
+      { search: { backend: "brave", keyEnv: "a b" } },
+      "agent.web.search.keyEnv must be the name of an environment variable",
+    ],
+    [{ allowHosts: ["wiki.intranet"] }, "agent.web.allowHosts[0] must be host:port"],
+    [{ allowHosts: ["http://wiki.intranet:80"] }, "agent.web.allowHosts[0] must be host:port"],
+    [{ allowHosts: ["wiki:99999"] }, "agent.web.allowHosts[0] must be host:port"],
+    [{ allowHosts: ["*:80/"] }, "agent.web.allowHosts[0] must be host:port"],
+  ])("%j is refused", (values, message) => {
+    expect(refused(values)).toContain(message);
+  });
+
+  test("nothing secret is shown", () => {
+    const search = { backend: "searxng", url: "http://me:hunter2@a.example" };
+    expect(refused({ search })).not.toContain("hunter2");
+    expect(refused({ search: { backend: "brave" } }, { BRAVE_API_KEY: "sec ret" })).not.toContain("sec ret");
+  });
+});
+
 describe("docs/configuration.md", () => {
   const text = readFileSync(new URL("../docs/configuration.md", import.meta.url), "utf8");
   const table = text.slice(text.indexOf("## Keys of the file"), text.indexOf("## Variables"));
@@ -316,7 +370,8 @@ describe("docs/configuration.md", () => {
 
   test("gives the defaults that apply", () => {
     const { listen, dataDir, logLevel, allowedOrigins, secrets, limits, timing, agent } = defaultConfig;
-    const { workspace: _none, providers: _variables, ...agentKeys } = agent;
+    const { workspace: _none, providers: _variables, web, ...agentKeys } = agent;
+    const { search: _noSearch, ...webKeys } = web;
     const actual: Record<string, unknown> = {
       listen: `${listen.host}:${listen.port}`,
       data: dataDir,
@@ -327,16 +382,18 @@ describe("docs/configuration.md", () => {
     for (const [key, value] of Object.entries(limits)) actual[`limits.${key}`] = value;
     for (const [key, value] of Object.entries(timing)) actual[`timing.${key}`] = value;
     for (const [key, value] of Object.entries(agentKeys)) actual[`agent.${key}`] = value;
+    for (const [key, value] of Object.entries(webKeys)) actual[`agent.web.${key}`] = value;
     const documented = rows
       .filter(([, , value]) => value!.startsWith("`"))
       .map(([, key, value]) => [key, JSON.parse(value!.replaceAll("`", ""))]);
     expect(Object.fromEntries(documented)).toEqual(actual);
   });
 
-  const isNumber = (key: string) => {
-    const [section, name] = key.split(".") as ["limits" | "timing" | "agent", string];
-    return typeof (defaultConfig[section] as Record<string, unknown> | undefined)?.[name] === "number";
-  };
+  const defaultOf = (key: string) =>
+    key.split(".").reduce<unknown>((at, part) => (at as Record<string, unknown> | undefined)?.[part], defaultConfig);
+  const isNumber = (key: string) => typeof defaultOf(key) === "number";
+  const nested = (key: string, value: unknown) =>
+    key.split(".").reduceRight<unknown>((inner, part) => ({ [part]: inner }), value) as object;
 
   test("gives the bounds of every number", () => {
     const bounds = rows.flatMap(([, key, , allowed]) => {
@@ -345,10 +402,8 @@ describe("docs/configuration.md", () => {
     });
     expect(bounds.map(({ key }) => key)).toEqual(configKeys.filter(isNumber));
     for (const { key, min, max } of bounds) {
-      const [section, name] = key.split(".") as [string, string];
-      for (const right of [min, max])
-        expect(() => load({ config: file({ [section]: { [name]: right } }) })).not.toThrow();
-      for (const wrong of [min - 1, max + 1]) expect(refusedFile({ [section]: { [name]: wrong } })).toContain(key);
+      for (const right of [min, max]) expect(() => load({ config: file(nested(key, right)) })).not.toThrow();
+      for (const wrong of [min - 1, max + 1]) expect(refusedFile(nested(key, wrong))).toContain(key);
     }
   });
 });

@@ -4,6 +4,7 @@ import { statSync } from "node:fs";
 import { resolve } from "node:path";
 import type { ApprovalMode, RestartPolicy } from "./schema.js";
 import type { Environment, Layer, Problem } from "./sources.js";
+import { defaultWeb, type WebConfig, webOf } from "./web.js";
 
 export interface AgentConfig {
   /** `provider:name`, for runs whose caller chooses none. */
@@ -37,6 +38,8 @@ export interface AgentConfig {
   /** How long a call waits for a yes. */
   readonly approvalTimeoutMs: number;
   readonly afterRestart: RestartPolicy;
+  /** What web_search and web_fetch may do. */
+  readonly web: WebConfig;
   readonly providers: { readonly openai: ProviderAccess; readonly anthropic: ProviderAccess };
 }
 
@@ -66,6 +69,7 @@ export const defaultAgent: AgentConfig = {
   approvals: "ask",
   approvalTimeoutMs: 3_600_000,
   afterRestart: "continue",
+  web: defaultWeb,
   providers: { openai: unset, anthropic: unset },
 };
 
@@ -78,6 +82,7 @@ export function agentOf(layers: readonly Layer[], env: Environment, problems: Pr
     ...defaultAgent,
     ...Object.fromEntries(given),
     workspace: workspaceOf(layers, problems),
+    web: webOf(layers, env, problems),
     providers: { openai: providerOf("OPENAI", env, problems), anthropic: providerOf("ANTHROPIC", env, problems) },
   };
 }

@@ -3,6 +3,8 @@
 import { z } from "zod";
 import { limits } from "../thread/limits.js";
 import { listenRule, parseListen } from "./listen.js";
+import { section, text, variableName, whole } from "./rules.js";
+import { webSchema } from "./web.js";
 
 export const logLevels = ["trace", "debug", "info", "warn", "error", "fatal", "silent"] as const;
 export type LogLevel = (typeof logLevels)[number];
@@ -31,13 +33,6 @@ export type ApprovalMode = (typeof approvalModes)[number];
 /** Does the text do as a bearer token? */
 export const isToken = (value: string): boolean => tokenShape.test(value);
 
-/** Messages are the part after "must be": `must be ${rule}, not ${value}`. */
-const text = (rule: string) => z.string(rule).regex(/\S/, rule);
-const whole = (min: number, max: number) => {
-  const rule = `a whole number from ${min} to ${max}`;
-  return z.number(rule).int(rule).min(min, rule).max(max, rule);
-};
-
 const listen = z.string(listenRule).transform((value, context) => {
   const address = parseListen(value);
   if (address !== undefined) return address;
@@ -51,10 +46,7 @@ const token = z
     {
       name: z.string("a name").regex(/^[\w.-]{1,64}$/, "a name of 1 to 64 letters, digits, . _ or -"),
       token: z.string(tokenRule).regex(tokenShape, tokenRule).optional(),
-      tokenEnv: z
-        .string("the name of a variable")
-        .regex(/^[A-Za-z_]\w*$/, "the name of an environment variable")
-        .optional(),
+      tokenEnv: variableName.optional(),
     },
     { error: tokenEntryRule },
   )
@@ -71,8 +63,6 @@ const instructionsRule = "text of at most 256 KiB";
 const instructions = z
   .string(instructionsRule)
   .refine((value) => Buffer.byteLength(value) <= largestInstructions, instructionsRule);
-
-const section = <Shape extends z.core.$ZodLooseShape>(shape: Shape) => z.strictObject(shape, { error: "an object" });
 
 export const sourceSchema = section({
   listen: listen.optional(),
@@ -130,6 +120,7 @@ export const sourceSchema = section({
     approvals: z.enum(approvalModes, `one of ${approvalModes.join(", ")}`).optional(),
     approvalTimeoutMs: whole(1_000, 30 * dayMs).optional(),
     afterRestart: z.enum(restartPolicies, `one of ${restartPolicies.join(", ")}`).optional(),
+    web: webSchema.optional(),
   }).optional(),
 });
 
