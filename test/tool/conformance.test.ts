@@ -1,0 +1,38 @@
+// Every built-in tool passes `toolConformance`. A file in the folder that is not in the list, or has no example, is red.
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { builtinTools } from "../../src/tool/builtin/index.js";
+import { definitionProblem } from "../../src/tool/check-definition.js";
+import { toolConformance } from "../conformance/tool.js";
+import { examples } from "./examples.js";
+
+const folder = join(import.meta.dirname, "../../src/tool/builtin");
+const files = readdirSync(folder).filter((file) => file !== "index.ts");
+const all = builtinTools({ workspace: "/" });
+
+describe("the list of built-in tools", () => {
+  test("is the folder", () => {
+    expect(all.map(({ name }) => `${name.replaceAll("_", "-")}.ts`).sort()).toEqual(files.sort());
+  });
+
+  test("has each name once", () => {
+    expect(new Set(all.map(({ name }) => name)).size).toBe(all.length);
+  });
+
+  test.each(files)("%s gives one tool, or one function that makes it", async (file) => {
+    const exported = Object.values((await import(join(folder, file))) as object);
+    const given = exported.filter((value) => typeof value === "function" || definitionProblem(value) === undefined);
+    expect(given).toHaveLength(1);
+  });
+
+  test("has an example of each tool, and of nothing else", () => {
+    expect(Object.keys(examples).sort()).toEqual(all.map(({ name }) => name).sort());
+  });
+});
+
+for (const tool of all) {
+  const example = examples[tool.name];
+  // The test above says which one has none.
+  if (example !== undefined) toolConformance({ tool, ...example });
+}
