@@ -77,8 +77,12 @@ async function waitForAnswer(run: Run, call: CallInput, asked: Asked): Promise<P
   }
   // An answer may have been stored in the same moment: of the two, the first counts.
   const result = await run.recorder.note((draft) => endOpenCall(draft, call.id, endingOf(stop)));
-  if (result) run.waits.answer(call.id, { kind: "ended", result });
-  return answered;
+  if (!result) return answered;
+  const ended = { kind: "ended", result } as const;
+  run.approvals.stopClock(call.id);
+  run.waits.answer(call.id, ended);
+  await answered; // Even a yes that came too late: nobody waits any more.
+  return ended;
 }
 
 const calledOff = (signal: AbortSignal): Promise<"called off"> =>

@@ -46,6 +46,7 @@ export {
   ToolCallApprovalSchema,
   ToolCallOutcome,
   ToolCallSchema,
+  ToolCallState,
   ToolKind,
   ToolPolicy,
   type ToolSource,
