@@ -32,7 +32,7 @@ describe("the list of built-in tools", () => {
 
   test("has no tools for files where there is no workspace", () => {
     const without = builtinTools({ workspace: undefined }).map(({ name }) => name);
-    expect(without.sort()).toEqual(["clarify", "inform_user", "think", "work_complete"]);
+    expect(without.sort()).toEqual(["clarify", "inform_user", "think", "update_todos", "work_complete"]);
   });
 });
 
@@ -54,7 +54,9 @@ describe.each(all.map((tool) => [tool.name, tool] as const))("%s", (name, tool) 
     ["a megabyte of marks", "\u0301\u200d".repeat(500_000)],
     ["nothing", ""],
   ])("T5: describes a call with %s in one line", (_, text) => {
-    const fields = { path: text, question: text, options: [text], message: text, summary: text, thoughts: [text] };
+    const spoken = { question: text, options: [text], message: text, summary: text, thoughts: [text] };
+    const changed = { content: text, old_text: text, new_text: text, from: text, to: text, patch: text, items: [text] };
+    const fields = { path: text, ...spoken, ...changed };
     expect(tool.describe(fields)).toMatch(/^[^\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069\p{Cs}]{1,1000}$/u);
   });
 
