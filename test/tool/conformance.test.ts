@@ -2,14 +2,14 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { builtinTools } from "../../src/tool/builtin/index.js";
 import { definitionProblem } from "../../src/tool/check-definition.js";
 import { toolConformance } from "../conformance/tool.js";
+import { everyTool } from "./every-tool.js";
 import { examples } from "./examples.js";
 
 const folder = join(import.meta.dirname, "../../src/tool/builtin");
 const files = readdirSync(folder).filter((file) => file !== "index.ts");
-const all = builtinTools({ workspace: "/" });
+const all = everyTool();
 
 describe("the list of built-in tools", () => {
   test("is the folder", () => {
