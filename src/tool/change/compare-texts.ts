@@ -1,5 +1,6 @@
 // What differs between two texts, as hunks. Always a right answer, in bounded time: where the shortest one would take too long,
-// everything between the first and the last difference is one exchange. No clock decides which: the same texts give the same hunks.
+// everything between the first and the last difference is one exchange; where even that is too large to show, it is only counted.
+// No clock decides which: the same texts give the same hunks.
 import { diffArrays } from "diff";
 import { countLines, countSigned, type Hunk, type HunkLine, linesOf } from "./hunk.js";
 
@@ -8,9 +9,13 @@ const contextLines = 3;
 /** Beyond these, the shortest difference is not looked for. */
 const comparedLines = 20_000;
 const comparedEdits = 1_000;
+/** Beyond these, the lines are only counted. */
+const shownUnits = 1_000_000;
+const shownLines = 50_000;
 
 export interface Comparison {
-  readonly hunks: readonly Hunk[];
+  /** Undefined when there is too much to show. */
+  readonly hunks: readonly Hunk[] | undefined;
   readonly added: number;
   readonly removed: number;
   /** The first line that differs, in the new text, from 1. Undefined when nothing does. */
@@ -21,16 +26,17 @@ export function compareTexts(before: string, after: string): Comparison {
   if (before === after) return { hunks: [], added: 0, removed: 0, firstLine: undefined };
   const start = commonStart(before, after);
   const end = commonEnd(before, after, start);
-  const changed = compareLines(
-    linesOf(before.slice(start, before.length - end)),
-    linesOf(after.slice(start, after.length - end)),
-  );
+  const out = before.slice(start, before.length - end);
+  const into = after.slice(start, after.length - end);
+  const linesBefore = countLines(before.slice(0, start));
+  const [linesOut, linesInto] = [countLines(out), countLines(into)];
+  if (out.length + into.length > shownUnits || linesOut + linesInto > shownLines)
+    return { hunks: undefined, added: linesInto, removed: linesOut, firstLine: linesBefore + 1 };
+  const changed = compareLines(linesOf(out), linesOf(into));
   const lead = lastLines(before.slice(0, start)).map(kept);
   const trail = firstLines(before.slice(before.length - end)).map(kept);
-  const linesBefore = countLines(before.slice(0, start));
-  const hunks = hunksOf([...lead, ...changed, ...trail], linesBefore - lead.length + 1);
   return {
-    hunks,
+    hunks: hunksOf([...lead, ...changed, ...trail], linesBefore - lead.length + 1),
     added: countSigned(changed, "+"),
     removed: countSigned(changed, "-"),
     firstLine: linesBefore + changed.findIndex(({ sign }) => sign !== " ") + 1,

@@ -35,7 +35,7 @@ const nothing = "/dev/null";
 /** Throws a ToolFailure for what cannot be done. `readHunks` is asked for the hunks of the file that it is told of. */
 export function filePatch(headers: FileHeaders, readHunks: (name: string) => Hunk[]): FilePatch {
   const { from, to } = namesOf(headers);
-  const name = to ?? from;
+  const name = to ?? from ?? headers.copied;
   if (name === undefined) throw refused('a file has no name; write "--- a/path" and "+++ b/path"');
   refuseWhatCannotBe(headers, name);
   const hunks = readHunks(name);

@@ -5,9 +5,6 @@ import type { Comparison } from "./compare-texts.js";
 import { quoteName } from "./file-name.js";
 import { countSigned, type Hunk } from "./hunk.js";
 
-/** A longer one is told in words. */
-const shownUnits = 1_000_000;
-
 export interface FileDiff {
   /** Undefined: the file is new. */
   readonly from: string | undefined;
@@ -29,17 +26,14 @@ export function formatDiff({ from, to, comparison, after, isExecutable = false }
       ? [`rename from ${quoteName(from)}`, `rename to ${quoteName(to)}`]
       : []),
   ].join("\n");
-  if (comparison.hunks.length === 0) return `${head}\n`;
+  if (comparison.hunks?.length === 0) return `${head}\n`;
   const names = [
     `--- ${from === undefined ? "/dev/null" : quoteName(`a/${from}`)}`,
     `+++ ${to === undefined ? "/dev/null" : quoteName(`b/${to}`)}`,
   ].join("\n");
-  const body = isShown(comparison.hunks) ? comparison.hunks.map(formatHunk).join("") : inWords(comparison, after);
+  const body = comparison.hunks?.map(formatHunk).join("") ?? inWords(comparison, after);
   return `${head}\n${names}\n${body}`;
 }
-
-const isShown = (hunks: readonly Hunk[]): boolean =>
-  hunks.reduce((units, { lines }) => lines.reduce((sum, { text }) => sum + text.length + 1, units), 0) <= shownUnits;
 
 function inWords({ added, removed }: Comparison, after: string): string {
   const hash = createHash("sha256").update(after).digest("hex");

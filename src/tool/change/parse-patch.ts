@@ -14,7 +14,7 @@ export function parsePatch(patch: string): FilePatch[] {
   const files: FilePatch[] = [];
   while (!reader.isAtEnd) {
     if (reader.isAtFile) files.push(reader.readFile());
-    else reader.passOver();
+    else reader.passOver(files.length > 0);
     if (files.length > patchBounds.files)
       throw broken(`it is over more than ${patchBounds.files} files; send it in parts`);
   }
@@ -50,14 +50,17 @@ class PatchReader {
     return this.#line().startsWith("--- ") && this.#line(1).startsWith("+++ ");
   }
 
-  passOver(): void {
+  /** Before the first file anything may stand; after it, nothing that may belong to a hunk. */
+  passOver(isAfterFile: boolean): void {
     const line = this.#line();
-    if (/^@@/.test(line)) throw broken(`line ${this.#at + 1} begins a hunk, but no file is named before it`);
-    if (/^[-+ \\]\S/.test(line) && !/^(?:---|\+\+\+)\s*$/.test(line))
+    if (line.startsWith("@@")) throw broken(`line ${this.#at + 1} begins a hunk, but no file is named before it`);
+    if (line.startsWith("--- ") && hunkHeader.test(this.#line(1)))
+      throw broken(`line ${this.#at + 1} (${quoted(line)}) needs a line "+++ b/path" after it`);
+    if (isAfterFile && signature.test(line)) this.#at = this.#lines.length;
+    else if (isAfterFile && /^[-+ \\].*\S/.test(line))
       throw broken(
         `line ${this.#at + 1} stands outside a hunk (${quoted(line)}); count the lines of the hunk before it`,
       );
-    if (signature.test(line)) this.#at = this.#lines.length;
     this.#at++;
   }
 
@@ -76,7 +79,6 @@ class PatchReader {
     for (this.#at++; !this.isAtEnd && !this.isAtFile && !this.#line().startsWith("@@"); this.#at++) {
       const [, word, value = ""] = extendedHeader.exec(this.#line()) ?? [];
       if (word !== undefined) headers[extended[word]!] = readName(value);
-      else if (/^[-+ \\]\S/.test(this.#line())) this.passOver();
     }
     return headers;
   }
