@@ -9,6 +9,8 @@ needed=(
   "python3-protobuf:messages for it, made from the server's reflection:/usr/bin/python3 -c 'import google.protobuf'"
   "strace:the order of writes and flushes, and failing disks:command -v strace"
   "openssl:certificates for the TLS tests:command -v openssl"
+  "git:the tools that look at a repository:command -v git"
+  "bubblewrap:the sandbox of commands:command -v bwrap"
 )
 
 missing=()

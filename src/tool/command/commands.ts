@@ -1,0 +1,79 @@
+// What the tools that start programs share: the isolation that was found, the environment, and the limits.
+import { randomUUID } from "node:crypto";
+import { realpath } from "node:fs/promises";
+import { type ToolContext, ToolFailure } from "../tool.js";
+import { commandEnvironment } from "./environment.js";
+import { findSandbox } from "./find-sandbox.js";
+import { type ProcessEnd, runProcess } from "./run-process.js";
+import type { Sandbox } from "./sandbox.js";
+
+/** As the configuration has them. */
+export interface CommandSettings {
+  readonly sandbox: "auto" | "bubblewrap" | "none";
+  /** Whether commands in a sandbox reach the network. */
+  readonly network: boolean;
+  /** Names of further variables that commands are given. */
+  readonly env: readonly string[];
+  /** How long a command may take that says nothing else. */
+  readonly timeoutMs: number;
+}
+
+export interface Commands {
+  readonly sandbox: Sandbox;
+  readonly environment: Readonly<Record<string, string>>;
+  readonly timeoutMs: number;
+}
+
+/** Rejects with `invalid_config` when the isolation that is wished for is not to be had. */
+export async function prepareCommands(
+  settings: CommandSettings,
+  around: {
+    readonly environment: Readonly<Record<string, string | undefined>>;
+    readonly workspace: string | undefined;
+    /** Paths of the server that commands must not see. */
+    readonly hidden: readonly string[];
+  },
+): Promise<Commands> {
+  const environment = commandEnvironment(around.environment, settings.env);
+  const { workspace, hidden } = around;
+  const sandbox = await findSandbox({ ...settings, hidden, workspace, path: environment["PATH"]! });
+  return { sandbox, environment, timeoutMs: settings.timeoutMs };
+}
+
+export interface Command {
+  readonly argv: readonly [program: string, ...args: string[]];
+  readonly access: "read" | "write";
+  readonly timeoutMs: number;
+  /** Beside those that every command gets. */
+  readonly env?: Readonly<Record<string, string>>;
+  /** The workspace, unless said. */
+  readonly cwd?: string;
+  /** Whether what it prints is told as it comes. */
+  readonly isTold?: boolean;
+}
+
+/** Runs it in the workspace, held in as well as it can be here. */
+export async function runHeld(commands: Commands, command: Command, context: ToolContext): Promise<ProcessEnd> {
+  const { timeoutMs, isTold = true } = command;
+  const { toolCallId, signal } = context;
+  const workspace = await workspaceOf(context);
+  const env = { ...commands.environment, ...command.env };
+  const held = await commands.sandbox.hold({ ...command, workspace, env });
+  const onOutput = (stream: "stdout" | "stderr", text: string): void => {
+    if (isTold) context.output(stream, text);
+  };
+  try {
+    return await runProcess({ ...held, mark: `${toolCallId}.${randomUUID()}`, timeoutMs, signal, onOutput });
+  } finally {
+    await held.release();
+  }
+}
+
+/** Without symbolic links. */
+export async function workspaceOf({ workspace }: Pick<ToolContext, "workspace">): Promise<string> {
+  if (workspace === undefined)
+    throw new ToolFailure("There is no workspace; go on without commands", { code: "ENOENT" });
+  return realpath(workspace).catch((cause: NodeJS.ErrnoException) => {
+    throw new ToolFailure("The workspace cannot be reached; go on without commands", { code: cause.code ?? "", cause });
+  });
+}

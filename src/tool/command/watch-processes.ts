@@ -1,0 +1,47 @@
+// Looks at what a command has started while it runs, and says when that is too much. A limit of the kernel would be firmer, but
+// those on processes count per user and do not bind root, and those on memory count what is only reserved, which some programs
+// do by the terabyte. Between two looks a storm can grow: it is bounded by the time of a look, not by the number alone.
+import { totalmem } from "node:os";
+import type { LiveProcesses } from "./live-processes.js";
+
+export interface ProcessLimits {
+  /** At the same time. */
+  readonly processes: number;
+  /** Resident, all together. What processes share counts for each. */
+  readonly memoryBytes: number;
+}
+
+/** Half of what the server itself may have: of the machine, or of the container that it runs in. */
+export const processLimits: ProcessLimits = {
+  processes: 512,
+  memoryBytes: Math.floor(Math.min(process.constrainedMemory() || Number.POSITIVE_INFINITY, totalmem()) / 2),
+};
+
+export type Excess = "too_many_processes" | "too_much_memory";
+
+const lookEveryMs = 100;
+/** A look takes longer on a machine with many processes: at most this share of the time goes into looking. */
+const lookingShare = 1 / 20;
+
+/** Calls back once, with the first limit that is passed. The function that it returns ends the watch. */
+export function watchProcesses(
+  live: LiveProcesses,
+  limits: ProcessLimits,
+  onExcess: (excess: Excess) => void,
+): () => void {
+  const look = (): void => {
+    const startedAt = performance.now();
+    const excess = excessOf(live, limits);
+    if (excess) onExcess(excess);
+    else timer = setTimeout(look, Math.max(lookEveryMs, (performance.now() - startedAt) / lookingShare));
+  };
+  let timer = setTimeout(look, lookEveryMs);
+  return () => clearTimeout(timer);
+}
+
+function excessOf(live: LiveProcesses, { processes, memoryBytes }: ProcessLimits): Excess | undefined {
+  const found = live.look();
+  if (found.length > processes) return "too_many_processes";
+  const bytes = found.reduce((sum, process) => sum + process.bytes, 0);
+  return bytes > memoryBytes ? "too_much_memory" : undefined;
+}

@@ -1,0 +1,143 @@
+import { once } from "node:events";
+import { describe, expect, test } from "vitest";
+import { endLimits } from "../../../src/tool/command/end-processes.js";
+import { outputLimits } from "../../../src/tool/command/kept-output.js";
+import { processLimits } from "../../../src/tool/command/watch-processes.js";
+import { shell } from "./support.js";
+
+const limits = { ...outputLimits, ...processLimits };
+
+describe("a process that ends by itself", () => {
+  test("gives its exit code, and its streams apart", async () => {
+    const told: string[] = [];
+    const end = await shell("echo out; echo err >&2; exit 3", {
+      onOutput: (stream, text) => told.push(`${stream}: ${text}`),
+    });
+    expect(end).toMatchObject({ cause: "exited", exitCode: 3, leftBehind: 0 });
+    expect([end.stdout.whole(), end.stderr.whole()]).toEqual(["out\n", "err\n"]);
+    expect(told.sort()).toEqual(["stderr: err\n", "stdout: out\n"]);
+  });
+
+  test("has no exit code when a signal ended it", async () => {
+    expect(await shell("kill -9 $$")).toMatchObject({ cause: "exited", exitCode: undefined });
+  });
+
+  test.each([
+    "read answer; echo got $?",
+    "cat; echo got 1",
+    "python3 -c 'input()'; echo got $?",
+    "head -c1; echo got 1",
+  ])("finds nothing to read: %s", async (command) => {
+    const end = await shell(command);
+    expect(end.stdout.whole()).toContain("got 1");
+  });
+
+  test("has no terminal to ask on", async () => {
+    const end = await shell(
+      "(echo password: >/dev/tty) 2>/dev/null && echo asked; (: </dev/tty) 2>/dev/null && echo read",
+    );
+    expect(end.stdout.whole()).toBe("");
+  });
+
+  test.each([
+    ["in the background", "sleep 1000 & sleep 1000 & echo left"],
+    ["that ignores being asked", "trap '' TERM HUP; sleep 1000 & echo left"],
+    ["in a session of its own", "setsid sleep 1000 & setsid -f sleep 1000; echo left"],
+    ["whose parent is gone", "(setsid sh -c 'sleep 1000 & sleep 1000 &' &) ; echo left"],
+    ["that holds no output", "setsid -f sleep 1000 >/dev/null 2>&1; echo left"],
+  ])("leaves nothing behind %s", async (_, command) => {
+    const end = await shell(command);
+    expect(end).toMatchObject({ cause: "exited", exitCode: 0, leftBehind: 0 });
+    expect(end.stdout.whole()).toBe("left\n");
+    expect(end.alive()).toBe(0);
+    expect(end.durationMs).toBeLessThan(2_000);
+  });
+});
+
+describe("a process that is ended", () => {
+  test("is asked first, and what it says then is heard", async () => {
+    const caller = new AbortController();
+    const command = "trap 'echo bye; exit 0' TERM; echo ready; while :; do sleep 0.05; done";
+    const end = await shell(command, { signal: caller.signal, onOutput: () => caller.abort() });
+    expect(end).toMatchObject({ cause: "called_off", exitCode: undefined, leftBehind: 0 });
+    expect(end.stdout.whole()).toBe("ready\nbye\n");
+    expect(end.alive()).toBe(0);
+  });
+
+  test.each([
+    ["that does not hear", "trap '' TERM; echo ready; while :; do sleep 0.05; done"],
+    [
+      "with grandchildren that do not hear",
+      "trap '' TERM; sh -c 'sh -c \"sleep 1000\" & sleep 1000' & echo ready; wait",
+    ],
+    [
+      "with grandchildren in sessions of their own",
+      "trap '' TERM; setsid sh -c 'setsid sleep 1000 & sleep 1000' & setsid -f sleep 1000; echo ready; wait",
+    ],
+    [
+      "that starts anew whatever is ended",
+      "trap '' TERM; echo ready; while :; do setsid -f sh -c 'trap \"\" TERM; sleep 1000'; sleep 0.02; done",
+    ],
+  ])("is killed within the grace: one %s", async (_, command) => {
+    const caller = new AbortController();
+    const calledOff = once(caller.signal, "abort").then(() => performance.now());
+    const end = await shell(command, { signal: caller.signal, onOutput: () => caller.abort() });
+    expect(end).toMatchObject({ cause: "called_off", exitCode: undefined, leftBehind: 0 });
+    expect(performance.now() - (await calledOff)).toBeLessThan(endLimits.graceMs + 800);
+    expect(end.alive()).toBe(0);
+  });
+
+  test("when its time is up", async () => {
+    const end = await shell("sleep 1000", { timeoutMs: 200 });
+    expect(end).toMatchObject({ cause: "timed_out", exitCode: undefined, leftBehind: 0 });
+    expect(end.alive()).toBe(0);
+  });
+
+  test("does not begin when it is called off already", async () => {
+    const reason = new Error("called off");
+    await expect(shell("echo never", { signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
+  });
+});
+
+describe("a process that takes too much", () => {
+  test("a storm of processes ends within its limit, and all are gone", async () => {
+    const end = await shell("i=0; while [ $i -lt 2000 ]; do sleep 1000 & i=$((i+1)); done; wait");
+    expect(end).toMatchObject({ cause: "too_many_processes", leftBehind: 0 });
+    expect(end.alive()).toBe(0);
+  }, 30_000);
+
+  test("a storm in sessions of their own too", async () => {
+    const end = await shell("while :; do setsid -f sleep 1000; done", { limits: { ...limits, processes: 64 } });
+    expect(end).toMatchObject({ cause: "too_many_processes", leftBehind: 0 });
+    expect(end.alive()).toBe(0);
+  }, 30_000);
+
+  test("memory", async () => {
+    const command = "x=$(head -c 60000000 /dev/zero | tr '\\0' x); echo ${#x}; sleep 1000";
+    const end = await shell(command, { limits: { ...limits, memoryBytes: 50_000_000 } });
+    expect(end).toMatchObject({ cause: "too_much_memory", leftBehind: 0 });
+    expect(end.alive()).toBe(0);
+  });
+
+  test("1 GB of output is read to its end in bounded memory", async () => {
+    let told = 0;
+    let largest = 0;
+    const before = process.memoryUsage().rss;
+    const end = await shell("head -c 1000000000 /dev/zero | tr '\\0' x", {
+      onOutput: (_, text) => {
+        told += text.length;
+        largest = Math.max(largest, process.memoryUsage().rss);
+      },
+    });
+    expect(end).toMatchObject({ cause: "exited", exitCode: 0 });
+    expect(end.stdout.bytes).toBe(1_000_000_000);
+    expect(told).toBe(outputLimits.wholeBytes + "\n[More output was left out]\n".length);
+    expect(end.stdout.whole().length).toBeLessThan(outputLimits.wholeBytes + 100);
+    expect(end.stdout.tail()).toMatch(/^\[999975424 bytes before this were left out\]\nx{24576}$/);
+    expect(Math.max(largest, process.memoryUsage().rss) - before).toBeLessThan(300_000_000);
+  }, 60_000);
+});
+
+test("a program that is not there is a failure that says so", async () => {
+  await expect(shell("", { cwd: "/nowhere" })).rejects.toMatchObject({ name: "ToolFailure", code: "ENOENT" });
+});
