@@ -57,6 +57,7 @@ const fileWords: Words = {
   ENOSPC: (path) => `No space left for ${path}; ask the user to make room`,
   EDQUOT: (path) => `No space left for ${path}; ask the user to make room`,
   EXDEV: (path) => `On another file system: ${path}; write it anew there, and delete the old one`,
+  ESTALE: (path) => `Changed while it was looked at: ${path}; try again`,
   EMFILE: (path) => `Too many files are open to reach ${path}; try again later`,
   ENFILE: (path) => `Too many files are open to reach ${path}; try again later`,
 };

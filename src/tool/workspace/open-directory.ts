@@ -5,7 +5,7 @@ import { posix } from "node:path";
 import { inWords, systemError } from "./failures.js";
 import type { Held } from "./held.js";
 import { type Place, placeOf, type Roots } from "./lexical.js";
-import { type OpenFile, openHeldFile } from "./read-file.js";
+import { type OpenFile, openFound, unlessStale } from "./read-file.js";
 
 export type EntryType = "file" | "directory" | "symlink" | "other";
 
@@ -51,10 +51,12 @@ export class OpenDirectory {
   /** A file in it: regular, with one name. A symbolic link is not followed. */
   openFile(name: string): Promise<OpenFile> {
     const place = this.#placeOf(name);
-    return inWords(place.relative, "file", async () => {
+    const entry = `${this.#held.path}/${name}`;
+    const openOnce = async (): Promise<OpenFile> => {
       const held = await this.#hold(name);
-      return openHeldFile(held, place.relative, place).finally(() => held.close());
-    });
+      return openFound({ held, entry, place, path: place.relative }).finally(() => held.close());
+    };
+    return inWords(place.relative, "file", () => unlessStale(openOnce));
   }
 
   /** A directory in it. A symbolic link is not followed. */

@@ -1,9 +1,9 @@
 // Reading one file of the workspace: a regular one with a single name.
 import type { Stats } from "node:fs";
-import type { FileHandle } from "node:fs/promises";
+import { type FileHandle, lstat } from "node:fs/promises";
 import { ToolFailure } from "../tool.js";
 import { oneLine } from "../words.js";
-import { systemError } from "./failures.js";
+import { codeOf, systemError } from "./failures.js";
 import type { Held } from "./held.js";
 import type { Place } from "./lexical.js";
 
@@ -16,11 +16,39 @@ export interface OpenFile {
   readonly mode: number;
 }
 
-/** Opens what is held. `path` is for words. */
-export async function openHeldFile(held: Held, path: string, place: Place): Promise<OpenFile> {
+export interface FoundFile {
+  readonly held: Held;
+  /** Its name, as the file system takes it: in a directory that is held. */
+  readonly entry: string;
+  readonly place: Place;
+  /** As it was asked for, for words. */
+  readonly path: string;
+}
+
+/** Opens what is held. Throws ESTALE when it changes meanwhile: whoever asks may look once more. */
+export async function openFound({ held, entry, place, path }: FoundFile): Promise<OpenFile> {
   refuseIrregular(held.stats, path);
+  // That there is one name is worth something only if it is this one: a file from outside that was linked here a moment ago has
+  // one name as well. A name that comes or goes shows in the time of change.
+  const now = await lstat(entry);
+  if (now.ino !== held.stats.ino || now.dev !== held.stats.dev || now.nlink !== 1 || now.ctimeMs !== held.stats.ctimeMs)
+    throw systemError("ESTALE");
   const handle = await held.openToRead();
   return { handle, place, size: held.stats.size, mode: held.stats.mode & 0o777 };
+}
+
+/** A file that is written to all the time may change during one look, hardly during each of these. */
+const looks = 8;
+
+/** Does it again when what it looked at changes meanwhile. */
+export async function unlessStale<T>(work: () => Promise<T>): Promise<T> {
+  for (let look = 1; ; look++) {
+    try {
+      return await work();
+    } catch (reason) {
+      if (look === looks || codeOf(reason) !== "ESTALE") throw reason;
+    }
+  }
 }
 
 /** A device, a pipe or a socket is not a file; one with several names may be a file from outside. */

@@ -10,7 +10,7 @@ import { type Held, holdRoot } from "./held.js";
 import { namesDirectory, namesOf, type Place, placeOf, type Roots } from "./lexical.js";
 import { type EntryType, OpenDirectory, typeOf } from "./open-directory.js";
 import { refuseProtected } from "./protected.js";
-import { asText, type OpenFile, openHeldFile, readWhole } from "./read-file.js";
+import { asText, type OpenFile, openFound, readWhole, unlessStale } from "./read-file.js";
 import { putInPlace, renameIfFree, syncDirectory } from "./write-file.js";
 
 export type { Place } from "./lexical.js";
@@ -61,9 +61,10 @@ export class Workspace {
 
   /** A regular file with one name. */
   openFile(path: string): Promise<OpenFile> {
-    return this.#arrive(path, { sought: "file" }, async ({ found, names }) => {
+    return this.#arrive(path, { sought: "file" }, async ({ found, names, name, parent }) => {
       if (found === undefined) throw systemError("ENOENT");
-      return openHeldFile(found, path, placeOf(names, this.#roots));
+      const place = placeOf(names, this.#roots);
+      return openFound({ held: found, entry: `${parent.path}/${name ?? "."}`, place, path });
     });
   }
 
@@ -169,16 +170,17 @@ export class Workspace {
     const names = namesOf(path, this.#roots);
     const allow = (asked: readonly string[]): void => refuseProtected(path, asked);
     if (kind.changes) allow(names);
-    return inWords(path, kind.sought, async () => {
+    const journey = { root: this.#root, roots: this.#roots, path, names, ...kind, ...(kind.changes ? { allow } : {}) };
+    const goThere = async (): Promise<T> => {
       if (kind.sought === "file" && namesDirectory(path)) throw systemError("EISDIR");
-      const { root, roots } = { root: this.#root, roots: this.#roots };
-      const arrival = await descend({ root, roots, path, names, ...kind, ...(kind.changes ? { allow } : {}) });
+      const arrival = await descend(journey);
       try {
         return await work(arrival);
       } finally {
         await arrival.close();
       }
-    });
+    };
+    return inWords(path, kind.sought, () => (kind.changes ? goThere() : unlessStale(goThere)));
   }
 }
 
