@@ -359,6 +359,33 @@ describe("agent.web", () => {
   });
 });
 
+describe("agent.commands", () => {
+  test("has a default for whatever is not said", () => {
+    expect(
+      load({ config: file({ agent: { commands: { sandbox: "none", env: ["DATABASE_URL"] } } }) }).agent.commands,
+    ).toEqual({
+      sandbox: "none",
+      network: false,
+      env: ["DATABASE_URL"],
+      timeoutMs: 120_000,
+    });
+  });
+
+  test.each([
+    [{ sandbox: "docker" }, "agent.commands.sandbox must be one of auto, bubblewrap, none"],
+    [{ network: "no" }, "agent.commands.network must be true or false"],
+    [{ env: ["A=B"] }, "agent.commands.env[0] must be the name of an environment variable"],
+    [
+      { env: ["PATH", "OPENAI_API_KEY"] },
+      "agent.commands.env[1] must be a variable that holds no key of the server's own",
+    ],
+    [{ env: ["HEDDLE_TOKEN"] }, "agent.commands.env[0] must be a variable that holds no key of the server's own"],
+    [{ shell: "zsh" }, "agent.commands.shell is not a known key"],
+  ])("does not take %j", (values, words) => {
+    expect(refusedFile({ agent: { commands: values } })).toContain(words);
+  });
+});
+
 describe("docs/configuration.md", () => {
   const text = readFileSync(new URL("../docs/configuration.md", import.meta.url), "utf8");
   const table = text.slice(text.indexOf("## Keys of the file"), text.indexOf("## Variables"));
@@ -370,7 +397,7 @@ describe("docs/configuration.md", () => {
 
   test("gives the defaults that apply", () => {
     const { listen, dataDir, logLevel, allowedOrigins, secrets, limits, timing, agent } = defaultConfig;
-    const { workspace: _none, providers: _variables, web, ...agentKeys } = agent;
+    const { workspace: _none, providers: _variables, web, commands, ...agentKeys } = agent;
     const { search: _noSearch, ...webKeys } = web;
     const actual: Record<string, unknown> = {
       listen: `${listen.host}:${listen.port}`,
@@ -383,6 +410,7 @@ describe("docs/configuration.md", () => {
     for (const [key, value] of Object.entries(timing)) actual[`timing.${key}`] = value;
     for (const [key, value] of Object.entries(agentKeys)) actual[`agent.${key}`] = value;
     for (const [key, value] of Object.entries(webKeys)) actual[`agent.web.${key}`] = value;
+    for (const [key, value] of Object.entries(commands)) actual[`agent.commands.${key}`] = value;
     const documented = rows
       .filter(([, , value]) => value!.startsWith("`"))
       .map(([, key, value]) => [key, JSON.parse(value!.replaceAll("`", ""))]);

@@ -2,6 +2,7 @@
 // the variables that their own tools read; they stand in no file and in no message.
 import { statSync } from "node:fs";
 import { resolve } from "node:path";
+import { type CommandsConfig, commandsOf, defaultCommands } from "./commands.js";
 import type { ApprovalMode, RestartPolicy } from "./schema.js";
 import type { Environment, Layer, Problem } from "./sources.js";
 import { defaultWeb, type WebConfig, webOf } from "./web.js";
@@ -40,6 +41,8 @@ export interface AgentConfig {
   readonly afterRestart: RestartPolicy;
   /** What web_search and web_fetch may do. */
   readonly web: WebConfig;
+  /** How commands are held in, and what they are given. */
+  readonly commands: CommandsConfig;
   readonly providers: { readonly openai: ProviderAccess; readonly anthropic: ProviderAccess };
 }
 
@@ -70,6 +73,7 @@ export const defaultAgent: AgentConfig = {
   approvalTimeoutMs: 3_600_000,
   afterRestart: "continue",
   web: defaultWeb,
+  commands: defaultCommands,
   providers: { openai: unset, anthropic: unset },
 };
 
@@ -83,6 +87,7 @@ export function agentOf(layers: readonly Layer[], env: Environment, problems: Pr
     ...Object.fromEntries(given),
     workspace: workspaceOf(layers, problems),
     web: webOf(layers, env, problems),
+    commands: commandsOf(layers),
     providers: { openai: providerOf("OPENAI", env, problems), anthropic: providerOf("ANTHROPIC", env, problems) },
   };
 }

@@ -2,6 +2,7 @@
 // another, and what none of them says is a default. docs/configuration.md lists the same keys; a test compares them.
 import { z } from "zod";
 import { limits } from "../thread/limits.js";
+import { commandsSchema } from "./commands.js";
 import { listenRule, parseListen } from "./listen.js";
 import { section, text, variableName, whole } from "./rules.js";
 import { webSchema } from "./web.js";
@@ -121,6 +122,7 @@ export const sourceSchema = section({
     approvalTimeoutMs: whole(1_000, 30 * dayMs).optional(),
     afterRestart: z.enum(restartPolicies, `one of ${restartPolicies.join(", ")}`).optional(),
     web: webSchema.optional(),
+    commands: commandsSchema.optional(),
   }).optional(),
 });
 
