@@ -47,6 +47,14 @@ export const withText = (schema: JsonSchema, example: Example, text: string): Va
     .filter(({ schema }) => allows(schema, "a text"))
     .map(({ path }) => changed(path.join("."), example, { path, value: text }));
 
+/** The farthest that the schema allows: it may still be refused, by a rule that no schema can show. */
+export const edgeInputs = (schema: JsonSchema, example: Example): Variant[] =>
+  [...fieldsOf(schema, example)].flatMap(({ path, schema: field }) =>
+    edgeValues(field, valueAt(example, path)).map(([what, value]) =>
+      changed(`${path.join(".")}: ${what}`, example, { path, value }),
+    ),
+  );
+
 /** The fields, also those inside lists and objects that the example holds. */
 function* fieldsOf(schema: JsonSchema, example: unknown, path: Path = []): Generator<Field> {
   for (const option of optionsOf(schema)) {
@@ -93,6 +101,21 @@ function wrongValues(schema: JsonSchema, right: unknown): (readonly [what: strin
     ...(maxItems === undefined || maxItems > longestList
       ? []
       : ([["too many", Array(maxItems + 1).fill(item) as unknown[]]] as const)),
+  ];
+}
+
+function edgeValues(schema: JsonSchema, right: unknown): (readonly [what: string, value: unknown])[] {
+  const { minimum, maximum, maxLength, maxItems } = schema as Record<string, number | undefined>;
+  const item = Array.isArray(right) ? (right[0] as unknown) : "a";
+  const listed = (schema["enum"] ?? (schema["type"] === "boolean" ? [true, false] : [])) as readonly unknown[];
+  return [
+    ...listed.map((value) => [String(value), value] as const),
+    ...(minimum === undefined ? [] : ([["the smallest", minimum]] as const)),
+    ...(maximum === undefined ? [] : ([["the largest", maximum]] as const)),
+    ...(maxLength === undefined || maxLength > longestText ? [] : ([["the longest", "a".repeat(maxLength)]] as const)),
+    ...(maxItems === undefined || maxItems > longestList
+      ? []
+      : ([["the most", Array(maxItems).fill(item) as unknown[]]] as const)),
   ];
 }
 

@@ -8,7 +8,7 @@ import type { ToolDefinition } from "../../src/tool/tool.js";
 import { type SampleWorkspace, sampleWorkspace } from "../support/sample-workspace.js";
 import { KeptContext } from "../tool/support.js";
 import { endingSuite } from "./tool-endings.js";
-import type { Example } from "./tool-inputs.js";
+import { type Example, edgeInputs } from "./tool-inputs.js";
 import { previewSuite } from "./tool-preview.js";
 import { refusalSuite } from "./tool-refusals.js";
 import { summarySuite } from "./tool-summaries.js";
@@ -130,6 +130,19 @@ function resultSuite(under: ToolUnderTest): void {
     const before = workspace.outside();
     await tool.run(checkedInput(under), new KeptContext({ workspace: workspace.path }));
     expect(workspace.outside()).toBe(before);
+  });
+
+  test("copes with the edges of what its schema allows, or fails in words", async () => {
+    const schema = new ToolRegistry([tool]).inputSchema(tool.name);
+    for (const { what, text } of edgeInputs(schema, under.input)) {
+      const checked = checkInput(tool, text);
+      if (!checked.ok) continue;
+      await using workspace = await workspaceFor(under);
+      const context = new KeptContext({ workspace: workspace.path });
+      const ended = await tool.run(checked.input, context).catch((reason: unknown) => reason);
+      if (ended instanceof Error) expect(ended, what).toMatchObject({ name: "ToolFailure" });
+      else expect(checkOutput(tool, (ended as { result: unknown }).result), what).toMatchObject({ ok: true });
+    }
   });
 
   test("fails in words where there is no workspace, or does without", async () => {
