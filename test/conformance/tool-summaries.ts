@@ -25,6 +25,8 @@ export function summarySuite(under: ToolUnderTest): void {
   const { tool, input } = under;
   const core = useCores();
   const schema = new ToolRegistry([tool]).inputSchema(tool.name);
+  // Where nothing holds commands in they read what the server can: `heddle tools` says so, and policy asks.
+  const isHeldIn = tool.isolation?.startsWith("none:") !== true;
 
   /** One call, from the model's text to the log. */
   async function recorded(text: string, workspace: string) {
@@ -69,7 +71,7 @@ export function summarySuite(under: ToolUnderTest): void {
         expect(complete!.summary, variant.what).not.toMatch(/^Failed: /);
         expect(workspace.outside()).toBe(before);
         const stored = [...events.map((event) => toJsonString(ThreadEventSchema, event)), ...bodies].join("\n");
-        expect(stored.includes(canary), `${variant.what}: the canary was read`).toBe(false);
+        if (isHeldIn) expect(stored.includes(canary), `${variant.what}: the canary was read`).toBe(false);
         if (secret) expect(stored.includes(secret), `${variant.what}: the secret was stored`).toBe(false);
       }
     });
