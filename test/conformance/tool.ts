@@ -78,8 +78,8 @@ function definitionSuite({ tool }: ToolUnderTest): void {
     expect(JSON.parse(JSON.stringify(schemas[io]))).toEqual(schemas[io]);
   });
 
-  test("says a word about each field that the model writes, however deep", () => {
-    expect([...undescribed(schemas.input)]).toEqual([]);
+  test.each(["input", "output"] as const)("says a word about each field of its %s, however deep", (io) => {
+    expect([...undescribed(schemas[io])]).toEqual([]);
   });
 }
 

@@ -18,14 +18,18 @@ const input = z.object({
 });
 
 const file = z.object({
-  path: z.string(),
-  change: z.enum(["edit", "create", "delete", "rename"]),
+  path: z.string().describe("From the workspace"),
+  change: z.enum(["edit", "create", "delete", "rename"]).describe("What became of it"),
   from: z.string().optional().describe("Where a renamed file was"),
-  added: z.number().int(),
-  removed: z.number().int(),
+  added: z.number().int().describe("Lines"),
+  removed: z.number().int().describe("Lines"),
 });
 
-const output = z.object({ files: z.array(file), added: z.number().int(), removed: z.number().int() });
+const output = z.object({
+  files: z.array(file).describe("In the patch's order"),
+  added: z.number().int().describe("Lines, of all files"),
+  removed: z.number().int().describe("Lines, of all files"),
+});
 
 export const applyPatch = defineTool({
   name: "apply_patch",

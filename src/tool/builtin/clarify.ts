@@ -16,7 +16,10 @@ export const clarify = defineTool({
     question: question.describe("The question, as the user will read it"),
     options: options.optional().describe("Answers that the user can choose from, where there are a few obvious ones"),
   }),
-  output: z.object({ question, options: options.optional() }),
+  output: z.object({
+    question: question.describe("As it was asked"),
+    options: options.optional().describe("As they were offered"),
+  }),
   textFields: [{ field: "question", purpose: "speech" }],
   describe: () => "Asking you a question",
   run: async (input) => ({ result: input, summary: `Asked: "${oneLine(input.question)}"`, stopIteration: true }),

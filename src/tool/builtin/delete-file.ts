@@ -18,7 +18,7 @@ export const deleteFile = defineTool({
   kind: "delete",
   input,
   output: z.object({
-    path: z.string(),
+    path: z.string().describe("From the workspace"),
     removed: z.number().int().optional().describe("Lines, where it was text of a moderate size"),
   }),
   describe: ({ path }) => `Deleting ${named(path)}`,

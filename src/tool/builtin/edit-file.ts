@@ -38,10 +38,10 @@ export const editFile = defineTool({
   kind: "edit",
   input,
   output: z.object({
-    path: z.string(),
-    replacements: z.number().int(),
-    added: z.number().int(),
-    removed: z.number().int(),
+    path: z.string().describe("From the workspace"),
+    replacements: z.number().int().describe("Places where the text stood"),
+    added: z.number().int().describe("Lines"),
+    removed: z.number().int().describe("Lines"),
   }),
   describe: ({ path }) => `Editing ${named(path)}`,
   preview: async (input, context) => {

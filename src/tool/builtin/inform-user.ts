@@ -10,7 +10,7 @@ export const informUser = defineTool({
   description: "Tell the user how the work is going, or what you found, and go on working. It asks for no answer.",
   kind: "other",
   input: z.object({ message: message.describe("The update, as the user will read it") }),
-  output: z.object({ message }),
+  output: z.object({ message: message.describe("As it was sent") }),
   textFields: [{ field: "message", purpose: "speech" }],
   describe: () => "Sending you an update",
   run: async ({ message }) => ({ result: { message }, summary: "Sent an update" }),

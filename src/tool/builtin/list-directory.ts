@@ -11,8 +11,8 @@ const pieceEntries = 100;
 const pathUnits = 4_096;
 
 const entry = z.object({
-  name: z.string(),
-  type: z.enum(["file", "directory", "symlink", "other"]),
+  name: z.string().describe("As the file system has it"),
+  type: z.enum(["file", "directory", "symlink", "other"]).describe("A symbolic link is not followed"),
   size: z.number().int().optional().describe("Bytes, of files"),
 });
 type Entry = z.infer<typeof entry>;
@@ -29,7 +29,11 @@ export const listDirectory = defineTool({
       .default(".")
       .describe('The directory, from the workspace. Default: ".", the workspace'),
   }),
-  output: z.object({ path: z.string(), entries: z.array(entry), total: z.number().int() }),
+  output: z.object({
+    path: z.string().describe("From the workspace"),
+    entries: z.array(entry).describe("By name, as many as are listed"),
+    total: z.number().int().describe("How many there are"),
+  }),
   describe: ({ path }) => `Listing ${withSlash(path)}`,
   run: async ({ path }, context) => {
     context.signal.throwIfAborted();

@@ -17,7 +17,10 @@ export const moveFile = defineTool({
   description: "Move a file of the workspace, or rename it. Fails when there is something under the new path already.",
   kind: "move",
   input,
-  output: z.object({ from: z.string(), to: z.string() }),
+  output: z.object({
+    from: z.string().describe("Where it was, from the workspace"),
+    to: z.string().describe("Where it is, from the workspace"),
+  }),
   // The whole line is cut, not each path: two long ones would not fit.
   describe: ({ from, to }) => oneLine(`Moving ${named(from)} to ${named(to)}`),
   preview: async (input, context) => {

@@ -11,7 +11,7 @@ export const think = defineTool({
   description: "Write down what you consider before a difficult step. It changes nothing and finds nothing out.",
   kind: "think",
   input: z.object({ thoughts: z.array(thought).min(1).max(20).describe("One consideration each") }),
-  output: z.object({ considerations: z.number().int() }),
+  output: z.object({ considerations: z.number().int().describe("How many were noted") }),
   describe: () => "Thinking it through",
   run: async ({ thoughts }) => ({
     result: { considerations: thoughts.length },

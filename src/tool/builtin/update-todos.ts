@@ -17,7 +17,11 @@ export const updateTodos = defineTool({
     "Write the to-do list of the work, which the user sees: all items each time, in order. Keep one item in progress, and say when it is done.",
   kind: "think",
   input: z.object({ items: z.array(item).max(limits.planEntries).describe("All items. None: the list is cleared") }),
-  output: z.object({ completed: z.number().int(), inProgress: z.number().int(), pending: z.number().int() }),
+  output: z.object({
+    completed: z.number().int().describe("Items"),
+    inProgress: z.number().int().describe("Items"),
+    pending: z.number().int().describe("Items"),
+  }),
   describe: ({ items }) => `Updating the to-do list (${counted(items.length, "item", "items")})`,
   run: async ({ items }, context) => {
     const inProgress = countOf(items, "in_progress");

@@ -10,7 +10,7 @@ export const workComplete = defineTool({
   description: "Say that all of the user's request is done, with a summary of what you did. Your turn ends.",
   kind: "other",
   input: z.object({ summary: summary.describe("What was done and what came of it, as the user will read it") }),
-  output: z.object({ summary }),
+  output: z.object({ summary: summary.describe("As it was told") }),
   textFields: [{ field: "summary", purpose: "speech" }],
   describe: () => "Wrapping up",
   run: async ({ summary }) => ({ result: { summary }, summary: "Work complete", stopIteration: true }),

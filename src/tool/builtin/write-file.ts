@@ -31,11 +31,11 @@ export const writeFile = defineTool({
   kind: "edit",
   input,
   output: z.object({
-    path: z.string(),
-    created: z.boolean(),
-    lines: z.number().int(),
-    added: z.number().int(),
-    removed: z.number().int(),
+    path: z.string().describe("From the workspace"),
+    created: z.boolean().describe("False: it was there, and was replaced"),
+    lines: z.number().int().describe("Of the new text"),
+    added: z.number().int().describe("Lines"),
+    removed: z.number().int().describe("Lines"),
   }),
   describe: ({ path, content }) => `Writing ${named(path)} (${lineWords(content)})`,
   preview: async (input, context) => {
