@@ -28,10 +28,17 @@ export const webSearch = (settings: Settings, network: Network = {}) =>
       count: z.number().int().min(1).max(mostResults).default(8).describe("How many results at most. Default: 8"),
     }),
     output: z.object({
-      query: z.string(),
-      results: z.array(
-        z.object({ title: z.string(), url: z.string(), snippet: z.string(), published: z.string().optional() }),
-      ),
+      query: z.string().describe("What was searched for"),
+      results: z
+        .array(
+          z.object({
+            title: z.string().describe("As the page calls itself"),
+            url: z.string().describe("Where it is"),
+            snippet: z.string().describe("What the service shows of it, as plain text"),
+            published: z.string().optional().describe("When, as the service says it"),
+          }),
+        )
+        .describe("The best first"),
     }),
     describe: ({ query }) => `Searching the web for "${oneLine(query)}"`,
     run: async (input, { signal }) => {
