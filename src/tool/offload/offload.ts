@@ -1,0 +1,95 @@
+// Work that could hold up everybody else (a regular expression that backtracks for ever, a hostile document) in a thread of its
+// own: one thread a job, with bounded memory, ended at once when the job is called off.
+import { Worker } from "node:worker_threads";
+import { ToolFailure } from "../tool.js";
+
+/**
+ * What a module for a job has as its default export. Contract: job, progress and result are plain data; a ToolFailure that it
+ * throws arrives as one, anything else as an Error with the same message.
+ */
+export type OffloadedWork<Job, Result, Progress = never> = (
+  job: Job,
+  report: (progress: Progress) => void,
+) => Result | Promise<Result>;
+
+export interface OffloadOptions<Progress> {
+  /** Ends the thread wherever it is. */
+  readonly signal: AbortSignal;
+  /** Contract: does not throw. */
+  readonly onProgress?: (progress: Progress) => void;
+  /** How much the thread's heap may hold. */
+  readonly heapMb?: number;
+}
+
+/** What comes from the thread. */
+export type FromThread =
+  | { readonly type: "progress"; readonly progress: unknown }
+  | { readonly type: "result"; readonly result: unknown }
+  /** With a code: a ToolFailure. */
+  | { readonly type: "thrown"; readonly message: string; readonly code: string | undefined };
+
+const defaultHeapMb = 256;
+
+/**
+ * Runs the default export of the module at `moduleUrl` with the job. Settles when the thread is gone: with its result, with what
+ * it threw, with the signal's reason, or with a ToolFailure (ENOMEM) when it needed too much memory.
+ */
+export function offload<Job, Result, Progress = never>(
+  moduleUrl: URL,
+  job: Job,
+  options: OffloadOptions<Progress>,
+): Promise<Result> {
+  const { signal, onProgress, heapMb = defaultHeapMb } = options;
+  return new Promise<Result>((resolve, reject) => {
+    if (signal.aborted) return reject(signal.reason);
+    const worker = new Worker(threadEntry(), {
+      eval: isSource,
+      workerData: { moduleUrl: moduleUrl.href, job },
+      // A thread has no need of secrets.
+      env: {},
+      resourceLimits: { maxOldGenerationSizeMb: heapMb, maxYoungGenerationSizeMb: 32, stackSizeMb: 4 },
+    });
+    let settle = (): void => reject(new Error("The thread ended without an answer"));
+    const endWith = (settlement: () => void): void => {
+      settle = settlement;
+      void worker.terminate();
+    };
+    const callOff = (): void => endWith(() => reject(signal.reason));
+    signal.addEventListener("abort", callOff, { once: true });
+    worker.on("message", (message: FromThread) => {
+      if (signal.aborted) return;
+      if (message.type === "progress") onProgress?.(message.progress as Progress);
+      else if (message.type === "result") endWith(() => resolve(message.result as Result));
+      else endWith(() => reject(thrownThere(message)));
+    });
+    worker.on("error", (reason) => {
+      if (!signal.aborted) endWith(() => reject(brokenThread(reason)));
+    });
+    worker.on("exit", () => {
+      signal.removeEventListener("abort", callOff);
+      settle();
+    });
+  });
+}
+
+const thrownThere = ({ message, code }: Extract<FromThread, { type: "thrown" }>): Error =>
+  code === undefined ? new Error(message) : new ToolFailure(message, { code });
+
+const brokenThread = (reason: NodeJS.ErrnoException): Error =>
+  reason.code === "ERR_WORKER_OUT_OF_MEMORY"
+    ? new ToolFailure("It needs too much memory; ask for less at a time", { code: "ENOMEM", cause: reason })
+    : reason;
+
+/** The module `name` beside the one at `here`, be it source or built. */
+export const moduleBeside = (here: string, name: string): URL =>
+  new URL(`./${name}${here.endsWith(".ts") ? ".ts" : ".js"}`, here);
+
+/** What is built is loaded as it is. Sources are compiled as they are loaded, which a thread has to be told first. */
+const isSource = import.meta.url.endsWith(".ts");
+
+function threadEntry(): URL | string {
+  const thread = moduleBeside(import.meta.url, "thread");
+  if (!isSource) return thread;
+  const compiler = import.meta.resolve("tsx/esm/api");
+  return `import(${JSON.stringify(compiler)}).then(({ register }) => (register(), import(${JSON.stringify(thread)})));`;
+}
