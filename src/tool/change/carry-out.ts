@@ -1,5 +1,6 @@
 // Carries out changes of several files: all of them, or none. What was done is put back when something fails or the call is called
-// off in the middle. Directories that were made on the way stay.
+// off in the middle; directories that were made on the way stay. Each file is whole at any moment, but a crash of the machine can
+// leave some done and others not: the recorded call then says what was meant.
 import { randomBytes } from "node:crypto";
 import { posix } from "node:path";
 import { ToolFailure } from "../tool.js";
@@ -41,7 +42,7 @@ class Work {
   readonly #workspace: Workspace;
   readonly #undos: Undo[] = [];
   /** Removed files wait under another name until all else is done: they can be put back as they were. */
-  readonly #removed: string[] = [];
+  readonly #aside: { readonly path: string; readonly from: string }[] = [];
 
   constructor(workspace: Workspace) {
     this.#workspace = workspace;
@@ -60,7 +61,7 @@ class Work {
       case "remove": {
         const aside = besides(this.#workspace.locate(step.path).relative);
         await this.#move(step.path, aside);
-        this.#removed.push(aside);
+        this.#aside.push({ path: aside, from: step.path });
         return;
       }
       case "rename":
@@ -70,7 +71,12 @@ class Work {
   }
 
   async finish(): Promise<void> {
-    for (const path of this.#removed) await this.#workspace.removeFile(path);
+    for (const { path, from } of this.#aside) {
+      await this.#workspace.removeFile(path).catch((cause) => {
+        const words = `Everything was changed, but ${named(from)} is left over as ${path}; delete that file`;
+        throw new ToolFailure(words, { code: "EIO", cause });
+      });
+    }
   }
 
   /** The last first. Gives the paths that could not be put back. */

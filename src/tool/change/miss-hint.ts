@@ -3,9 +3,9 @@ import { oneLine } from "../words.js";
 import { linesOf } from "./hunk.js";
 
 /** Beyond these the hint is a plain one: it is a service, not the work. */
-const searchedUnits = 1_000_000;
+const searchedUnits = 250_000;
 const searchedLines = 5_000;
-const comparedUnits = 200;
+const comparedUnits = 120;
 const shownUnits = 80;
 /** Below this, two lines have nothing to do with each other. */
 const likeness = 0.5;

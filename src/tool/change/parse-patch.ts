@@ -18,11 +18,12 @@ export function parsePatch(patch: string): FilePatch[] {
     if (files.length > patchBounds.files)
       throw broken(`it is over more than ${patchBounds.files} files; send it in parts`);
   }
-  if (files.length === 0) throw broken('it names no file; begin each file with "--- a/path" and "+++ b/path"');
+  if (files.length === 0) throw broken(`it names no file; ${nameFiles}`);
   return files;
 }
 
 const hunkHeader = /^@@ -(\d{1,9})(?:,(\d{1,9}))? \+(\d{1,9})(?:,(\d{1,9}))? @@/;
+const nameFiles = 'begin each file with "--- a/path" and "+++ b/path"';
 const gitHeader = "diff --git ";
 /** What git's mail format ends with. */
 const signature = /^-- \r?$/;
@@ -53,7 +54,8 @@ class PatchReader {
   /** Before the first file anything may stand; after it, nothing that may belong to a hunk. */
   passOver(isAfterFile: boolean): void {
     const line = this.#line();
-    if (line.startsWith("@@")) throw broken(`line ${this.#at + 1} begins a hunk, but no file is named before it`);
+    if (line.startsWith("@@"))
+      throw broken(`line ${this.#at + 1} begins a hunk, but no file is named before it; ${nameFiles}`);
     if (line.startsWith("--- ") && hunkHeader.test(this.#line(1)))
       throw broken(`line ${this.#at + 1} (${quoted(line)}) needs a line "+++ b/path" after it`);
     if (isAfterFile && signature.test(line)) this.#at = this.#lines.length;

@@ -1,12 +1,13 @@
 // A change of one file's text, worked out and not yet made: a preview shows it, a run makes it.
 import { z } from "zod";
+import { limits } from "../../thread/limits.js";
 import type { Preview, ToolContent, ToolOutcome } from "../tool.js";
 import { oneLine } from "../words.js";
 import type { Place, Workspace } from "../workspace/workspace.js";
 import { type Comparison, compareTexts } from "./compare-texts.js";
 import { formatDiff } from "./format-diff.js";
 
-export const pathInput = z.string().min(1).max(4_096);
+export const pathInput = z.string().min(1).max(limits.pathUnits);
 /** A text that a file can hold as it is: whole characters, and nothing that makes it binary. */
 export const fileText = z
   .string()

@@ -65,6 +65,17 @@ describe("carrying out", () => {
     expect(await files.everything()).toEqual(before);
   });
 
+  test("says when only the last bit of tidying up fails", async () => {
+    await using files = await sample();
+    await using workspace = await Workspace.open(files.directory);
+    nthChange(workspace, 6, () => {
+      throw new ToolFailure("Disk gone", { code: "EIO" });
+    });
+    await expect(carryOut(workspace, steps, never)).rejects.toThrow(
+      /^Everything was changed, but deep\/b is left over as deep\/\.heddle-[0-9a-f]{18}\.tmp; delete that file$/,
+    );
+  });
+
   test("says what could not be put back", async () => {
     await using files = await sample();
     await using workspace = await Workspace.open(files.directory);
