@@ -33,6 +33,10 @@ export async function openDirectory(dataDir: string): Promise<Source> {
         yield data;
       }
     },
+    async *approvals(signal) {
+      signal.throwIfAborted();
+      yield* await toolCalls.approvals({ threadId: "", pageSize: Number.MAX_SAFE_INTEGER, after: "" });
+    },
     close,
   };
 }

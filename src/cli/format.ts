@@ -32,6 +32,16 @@ export function durationText(duration: Duration): string {
   return hours > 0 ? `${hours} h ${minutes} min` : `${minutes} min ${whole % 60} s`;
 }
 
+/** To be read at a glance, such as `3 min`. */
+export function roughSpan(ms: number): string {
+  const seconds = Math.max(0, Math.floor(ms / 1000));
+  if (seconds < 60) return `${seconds} s`;
+  if (seconds < 3600) return `${Math.floor(seconds / 60)} min`;
+  const hours = Math.floor(seconds / 3600);
+  if (hours < 48) return `${hours} h ${Math.floor((seconds % 3600) / 60)} min`;
+  return `${Math.floor(hours / 24)} days`;
+}
+
 const units = ["bytes", "KiB", "MiB", "GiB"] as const;
 
 export function sizeText(bytes: bigint): string {

@@ -1,6 +1,7 @@
 // What a command may touch of the process, so that tests can run one without starting another process.
 import type { Environment } from "../config.js";
 import { captureOutput } from "./foreign-output.js";
+import { processInput } from "./process-input.js";
 
 export interface Output {
   readonly isTTY: boolean;
@@ -12,11 +13,21 @@ export interface Output {
   write(data: string | Uint8Array): Promise<void>;
 }
 
+export interface Input {
+  readonly isTTY: boolean;
+  /**
+   * Calls the listener with what is typed, until the returned function is called; then the terminal is as it was. `keys`: each
+   * key at once, and none of them is shown by the terminal. `lines`: when a line is complete. Ctrl-C is a SIGINT in both.
+   */
+  onTyped(mode: "keys" | "lines", listener: (text: string) => void): () => void;
+}
+
 export type SignalName = "SIGINT" | "SIGTERM";
 
 export interface Io {
   readonly stdout: Output;
   readonly stderr: Output;
+  readonly stdin: Input;
   readonly env: Environment;
   /** Calls the listener for each SIGINT and SIGTERM from now on. */
   onSignal(listener: (name: SignalName) => void): void;
@@ -32,6 +43,7 @@ export function processIo(): Io {
   return {
     stdout: output(process.stdout),
     stderr: output(process.stderr),
+    stdin: processInput(),
     env: process.env,
     onSignal(listener) {
       for (const name of ["SIGINT", "SIGTERM"] as const) process.on(name, () => listener(name));

@@ -3,6 +3,7 @@
 import { callGroup, groupOf, isSpeaking, type OpenItem, type View } from "./live-view.js";
 import { elapsedText, openCallLines } from "./live-view-call.js";
 import { clipLine, emptyLine, type Line, lineOf, wrapText } from "./live-view-line.js";
+import { type OpenQuestion, questionLines } from "./live-view-question.js";
 import { shownLine } from "./live-view-text.js";
 import { spinnerAt } from "./spinner.js";
 
@@ -27,6 +28,7 @@ export function openLines(view: View, nowMs: number, size: Size): Line[] {
   // One column stays free: terminals disagree about what a line that fills its row does to the cursor.
   const columns = Math.max(fewestColumns, size.columns) - 1;
   const room = Math.max(fewestRows, size.rows) - 1;
+  if (view.question !== undefined) return aroundQuestion(view, view.question, { nowMs, columns, room, isStill: false });
   const { awayMs } = view;
   if (awayMs !== undefined && nowMs - awayMs >= silenceMs) {
     // What is open stays as it was when the server was last heard.
@@ -47,6 +49,24 @@ interface Room {
   readonly room: number;
   readonly isStill: boolean;
 }
+
+/** Beside a question the rest is short: what is asked comes first. */
+const rowsBesideQuestion = 3;
+
+function aroundQuestion(view: View, question: OpenQuestion, at: Room): Line[] {
+  // The call that is asked about is the question.
+  const others = { ...view, open: view.open.filter(({ id }) => id !== question.question.toolCallId) };
+  const wanted = openParts(others, { ...at, room: rowsBesideQuestion }).length;
+  const beside = wanted === 0 ? 0 : Math.min(wanted + 1, Math.max(0, at.room - fewestQuestionRows));
+  const lines = questionLines(question, { columns: at.columns, room: at.room - beside });
+  const free = at.room - lines.length - 1;
+  const open = free > 0 ? openParts(others, { ...at, room: free }) : [];
+  const isFirst = open.length === 0 && view.lastGroup === "";
+  return [...open, ...(isFirst || lines.length + open.length >= at.room ? [] : [emptyLine]), ...lines];
+}
+
+/** Heading, why, something of what would happen, what is left of it, and the line to type in. */
+const fewestQuestionRows = 5;
 
 function openParts(view: View, at: Room): Line[] {
   const blocks = view.open.map((item) => blockOf(item, at)).filter(({ lines }) => lines.length > 0);

@@ -1,11 +1,12 @@
 // The live view on a terminal: folds events as they come, draws at a bounded rate, turns the spinners, and leaves the cursor
 // as it found it, however the command ends.
 import type { Io } from "./io.js";
-import { addNote, foldEvent, newView, type Step, setAway } from "./live-view.js";
+import { addNote, foldEvent, newView, type Step, setAway, setQuestion } from "./live-view.js";
 import type { Line } from "./live-view-line.js";
 import { openLines } from "./live-view-open.js";
 import { hideCursor, LiveScreen, showCursor } from "./live-view-screen.js";
 import { shownLine } from "./live-view-text.js";
+import { readAnswer } from "./read-answer.js";
 import type { RunView } from "./run-view.js";
 import { spinnerMs } from "./spinner.js";
 import { isScreen, styleFor } from "./terminal.js";
@@ -88,6 +89,17 @@ export function openLiveView(io: Io, nowMs: () => number = Date.now): RunView {
       take(foldEvent(view, event, nowMs()));
       if (failure !== undefined) throw failure;
     },
+    async ask(question, signal) {
+      const show = (typed: string, isUnclear: boolean) => {
+        take({ view: setQuestion(view, { question, typed, isUnclear }), finished: [] });
+      };
+      show("", false);
+      try {
+        return await readAnswer(io, { mode: "keys", signal, onChange: show, nowMs });
+      } finally {
+        take({ view: setQuestion(view, undefined), finished: [] });
+      }
+    },
     note: (text) => take(addNote(view, text)),
     foreign(line) {
       if (!isScreen(io, "stderr")) return void io.stderr.write(`${line}\n`).catch(() => {});
@@ -102,7 +114,7 @@ export function openLiveView(io: Io, nowMs: () => number = Date.now): RunView {
     },
     async close() {
       clearInterval(spinner);
-      view = { ...view, state: "over", open: [], awayMs: undefined }; // What is open now has no end that this view will see.
+      view = { ...view, state: "over", open: [], awayMs: undefined, question: undefined }; // What is open now has no end that this view will see.
       do {
         await writing;
         draw();

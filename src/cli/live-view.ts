@@ -2,10 +2,13 @@
 // is open stays in the view, to be drawn again and again (live-view-open.ts). It knows no terminal.
 import { timestampMs } from "@bufbuild/protobuf/wkt";
 import {
+  ToolCallApprovalResolved_Decision as Decision,
   Role,
   type RunCompleted,
   type StreamThreadEventsResponse,
+  SuspendReason,
   TextPurpose,
+  type ToolCallApprovalResolved,
   type ToolCallComplete,
   type ToolCallCreated,
 } from "../../gen/heddle/v1/event_pb.js";
@@ -13,7 +16,9 @@ import { Executor } from "../../gen/heddle/v1/tool_call_pb.js";
 import { rowOf } from "./event-row.js";
 import { completeCallLines, elapsedText, newCall, type OpenCall, withOutput, withProgress } from "./live-view-call.js";
 import { emptyLine, type Line, lineOf } from "./live-view-line.js";
+import type { OpenQuestion } from "./live-view-question.js";
 import { addText, endText, newParagraph, noTail, type Paragraph } from "./live-view-text.js";
+import { marks } from "./marks.js";
 import { runEndOf } from "./run-end.js";
 import { plainStyle, type Style, safeLine } from "./terminal.js";
 import { joined } from "./words.js";
@@ -40,6 +45,10 @@ export interface View {
   readonly awayMs: number | undefined;
   /** When the run began, by the server's clock. */
   readonly startMs: number | undefined;
+  /** What somebody is asked at this moment. */
+  readonly question: OpenQuestion | undefined;
+  /** The last suspension was told: so is its end. */
+  readonly isPauseTold: boolean;
 }
 
 export interface Step {
@@ -55,6 +64,8 @@ export const newView: View = {
   touchedMs: 0,
   awayMs: undefined,
   startMs: undefined,
+  question: undefined,
+  isPauseTold: false,
 };
 
 export const callGroup = "calls";
@@ -127,7 +138,7 @@ export function foldEvent(before: View, event: StreamThreadEventsResponse, nowMs
       return changed(view, toolCallId, (call) => ({ ...call, stage: "waiting", summary, note, sinceMs: nowMs }));
     }
     case "toolCallApprovalResolved":
-      return changed(view, payload.value.toolCallId, (call) => ({ ...call, stage: "ready", note: "" }));
+      return answered(view, payload.value, nowMs);
     case "toolCallStarted": {
       const { toolCallId, summary, executor } = payload.value;
       const isOffered = executor === Executor.CLIENT;
@@ -153,14 +164,17 @@ export function foldEvent(before: View, event: StreamThreadEventsResponse, nowMs
     }
     case "toolCallComplete":
       return callEnded(view, payload.value);
-    case "runSuspended":
+    case "runSuspended": {
+      // A call that waits for a yes says so itself, and so does the question.
+      const isPauseTold = payload.value.reason !== SuspendReason.APPROVAL;
+      return isPauseTold ? told({ ...view, isPauseTold }, event) : nothing(view);
+    }
     case "runResumed":
+      return view.isPauseTold ? told({ ...view, isPauseTold: false }, event) : nothing(view);
     case "planUpdated":
     case "toolDiscoveryStarted":
-    case "toolDiscoveryComplete": {
-      const { icon, text, paint } = rowOf(event, { style: plainStyle, calls: new Map() });
-      return finish(view, noteGroup, [lineOf(`${icon} ${text}`, paint)]);
-    }
+    case "toolDiscoveryComplete":
+      return told(view, event);
     case "toolCallInputDelta": // Raw JSON is nothing to read.
     case "ready":
     case "caughtUp":
@@ -178,6 +192,14 @@ export function foldEvent(before: View, event: StreamThreadEventsResponse, nowMs
 export const addNote = (view: View, text: string): Step => finish(view, noteGroup, [lineOf(safeLine(text), "yellow")]);
 
 export const setAway = (view: View, awayMs: number | undefined): View => ({ ...view, awayMs });
+
+export const setQuestion = (view: View, question: OpenQuestion | undefined): View => ({ ...view, question });
+
+/** In the words of `heddle follow`. */
+function told(view: View, event: StreamThreadEventsResponse): Step {
+  const { icon, text, paint } = rowOf(event, { style: plainStyle, calls: new Map() });
+  return finish(view, noteGroup, [lineOf(`${icon} ${text}`, paint)]);
+}
 
 const nothing = (view: View): Step => ({ view, finished: [] });
 
@@ -243,6 +265,22 @@ const replaced = (view: View, item: OpenItem): View => ({
 function changed(view: View, id: string, change: (call: OpenCall) => OpenCall): Step {
   const call = view.open.find((each) => each.id === id);
   return nothing(call?.type === "call" ? replaced(view, change(call)) : view);
+}
+
+/** A yes stays to be read. A no is the call's end, which says why. */
+function answered(view: View, { toolCallId, decision, resolvedBy }: ToolCallApprovalResolved, nowMs: number): Step {
+  const item = view.open.find(({ id }) => id === toolCallId);
+  const { view: after } = changed(view, toolCallId, (call) => ({ ...call, stage: "ready", note: "", sinceMs: nowMs }));
+  if (item?.type !== "call" || decision !== Decision.ALLOWED) return nothing(after);
+  const by = resolvedBy === "" ? "allowed" : `allowed by ${resolvedBy}`;
+  const { icon, paint } = marks.succeeded;
+  const line: Line = [
+    { text: `${icon} `, paint },
+    { text: safeLine(item.title), paint: "bold" },
+    { text: safeLine(`: ${item.summary}`) },
+    { text: `  ${safeLine(by)}`, paint: "dim" },
+  ];
+  return finish(after, callGroup, [line]);
 }
 
 /** The lines that a call's speech completes leave as text of the agent's. */

@@ -1,10 +1,11 @@
-// What a run asks of its server: a thread, a message, its events, and to be called off.
+// What a run asks of its server: a thread, a message, its events, answers to its questions, and to be called off.
 import { ConnectError } from "@connectrpc/connect";
 import type { StreamThreadEventsResponse } from "../../gen/heddle/v1/event_pb.js";
 import type { RunOptions } from "../../gen/heddle/v1/run_options_pb.js";
+import type { GetToolCallResponse } from "../../gen/heddle/v1/tool_call_service_pb.js";
 import { type FollowOptions, followThread, reasonOf } from "../client/index.js";
 import { newId } from "../thread/ids.js";
-import { openClients, type ServerPlace } from "./server-clients.js";
+import { type ApprovalAnswer, openClients, type ServerPlace } from "./server-clients.js";
 
 export interface Run {
   readonly threadId: string;
@@ -18,7 +19,9 @@ export interface Message {
   readonly threadId: string | undefined;
   readonly title: string;
   readonly text: string;
-  readonly options: Partial<Pick<RunOptions, "model" | "instructions" | "parallelToolCalls" | "maxSteps">>;
+  readonly options: Partial<
+    Pick<RunOptions, "model" | "instructions" | "parallelToolCalls" | "maxSteps" | "approvalMode">
+  >;
 }
 
 export interface RunClient {
@@ -29,6 +32,10 @@ export interface RunClient {
   start(message: Message, signal: AbortSignal): Promise<Run>;
   events(options: FollowOptions): AsyncIterable<StreamThreadEventsResponse>;
   cancel(run: Run): Promise<void>;
+  call(toolCallId: string, signal: AbortSignal): Promise<GetToolCallResponse>;
+  content(body: { toolCallId: string; contentId: string }, signal: AbortSignal): AsyncIterable<Uint8Array>;
+  /** Answers the question whether a call may run. */
+  answer(answer: ApprovalAnswer, signal: AbortSignal): Promise<void>;
   close(): void;
 }
 
@@ -38,7 +45,7 @@ const timeoutMs = 30_000;
 const cancelTimeoutMs = 5_000;
 
 export function openRunClient(place: ServerPlace): RunClient {
-  const { threads, events, close } = openClients(place);
+  const { threads, toolCalls, events, close } = openClients(place);
 
   async function send({ threadId, text, options }: Message & { threadId: string }): Promise<string> {
     const { runId } = await threads().sendMessage({ threadId, requestId: newId(), text, options }, { timeoutMs });
@@ -70,6 +77,13 @@ export function openRunClient(place: ServerPlace): RunClient {
     events: (options) => followThread(events, options),
     async cancel({ threadId, runId }) {
       await threads().cancelRun({ threadId, runId }, { timeoutMs: cancelTimeoutMs });
+    },
+    call: (toolCallId, signal) => toolCalls().getToolCall({ toolCallId }, { signal, timeoutMs }),
+    async *content(body, signal) {
+      for await (const { data } of toolCalls().readToolCallContent(body, { signal })) yield data;
+    },
+    async answer(answer, signal) {
+      await toolCalls().resolveApproval(answer, { signal, timeoutMs });
     },
     close,
   };

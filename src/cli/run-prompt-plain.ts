@@ -3,6 +3,8 @@
 import { Role, type StreamThreadEventsResponse, TextPurpose } from "../../gen/heddle/v1/event_pb.js";
 import { type EventLines, eventLines } from "./event-line.js";
 import type { Io } from "./io.js";
+import { paintedText } from "./live-view-line.js";
+import { askedLines } from "./live-view-question.js";
 import {
   addText,
   addToTail,
@@ -14,22 +16,42 @@ import {
   type Tail,
 } from "./live-view-text.js";
 import { commandLine, type Where } from "./next-command.js";
+import { readAnswer } from "./read-answer.js";
+import { prompt, promptHint } from "./run-question.js";
 import type { RunView } from "./run-view.js";
 import { safeLine, styleFor } from "./terminal.js";
 
 /** `where` is what leads to the run: commands that are named here must lead there too. */
 export function openPlainView(io: Io, where: Where): RunView {
+  const style = styleFor(io, "stdout");
   const lines = plainLines(
-    eventLines(styleFor(io, "stdout"), () => new Date()),
+    eventLines(style, () => new Date()),
     where,
   );
+  /** What stands at the end of the screen while an answer is waited for. */
+  let asking = "";
   let farewell = "";
   const note = (text: string) => void io.stderr.write(`heddle: ${safeLine(text)}\n`).catch(() => {});
   const forget = io.onExit(() => farewell !== "" && note(farewell));
   return {
     async event(event) {
       const text = lines(event).map((line) => `${line}\n`);
-      if (text.length > 0) await io.stdout.write(text.join(""));
+      if (text.length > 0) await io.stdout.write(asking === "" ? text.join("") : `\n${text.join("")}${asking}`);
+    },
+    async ask(question, signal) {
+      const { columns = assumed.columns, rows = assumed.rows } = io.stdout;
+      const asked = askedLines(question, { columns: columns - 1, room: rows - 2 });
+      await io.stdout.write(`${asked.map((line) => `${paintedText(line, style)}\n`).join("")}${prompt}`);
+      asking = prompt;
+      const onChange = (_: string, isUnclear: boolean) => {
+        if (isUnclear) void io.stdout.write(`${promptHint}${prompt}`).catch(() => {});
+      };
+      try {
+        return await readAnswer(io, { mode: "lines", signal, onChange, nowMs: Date.now });
+      } finally {
+        asking = "";
+        if (signal.aborted) await io.stdout.write("\n").catch(() => {});
+      }
     },
     note,
     foreign: (line) => void io.stderr.write(`${line}\n`).catch(() => {}),
@@ -41,6 +63,7 @@ export function openPlainView(io: Io, where: Where): RunView {
   };
 }
 
+const assumed = { columns: 80, rows: 24 };
 const indent = "    ";
 
 /** Contract: called with every event of a run in order. */

@@ -33,13 +33,14 @@ export interface RunServerFlags {
 
 const tokenBytes = 32;
 
-export async function openRunServer(io: Io, flags: RunServerFlags): Promise<RunServer> {
+/** `user` is who answers questions on a server of the command's own. */
+export async function openRunServer(io: Io, flags: RunServerFlags, user: string): Promise<RunServer> {
   const settings = settingsIn(flags);
   const named = namedServer(io, flags, [...(flags.data === undefined ? [] : ["--data"]), ...settings]);
   if (named !== undefined) return foreign(named, undefined);
   const config = configOf(io, flags);
   const holder = await serverOf(config.dataDir, flags.token ?? config.tokens[0]?.token);
-  if (holder === undefined) return embedded(io, config, flags);
+  if (holder === undefined) return embedded(io, config, { flags, user });
   if (settings.length > 0) throw settingsAreTheirs(settings, config.dataDir, holder.url());
   return foreign(holder, config.dataDir);
 }
@@ -66,7 +67,11 @@ function configOf(io: Io, flags: RunServerFlags): Config {
 }
 
 /** On loopback, with a token that nobody else has: other users of the machine cannot send it work. */
-async function embedded(io: Io, config: Config, flags: RunServerFlags): Promise<RunServer> {
+async function embedded(
+  io: Io,
+  config: Config,
+  { flags, user }: { flags: RunServerFlags; user: string },
+): Promise<RunServer> {
   const { compose } = await import("../compose.js");
   const token = randomBytes(tokenBytes).toString("hex");
   const own: Config = {
@@ -74,7 +79,7 @@ async function embedded(io: Io, config: Config, flags: RunServerFlags): Promise<
     listen: { host: "127.0.0.1", port: 0 },
     tls: undefined,
     allowedOrigins: [],
-    tokens: [{ name: "run", token }],
+    tokens: [{ name: user, token }], // The only one who has it.
     // Whoever asks something new does not ask for what was cut off last time to go on behind it.
     agent: { ...config.agent, workspace: config.agent.workspace ?? process.cwd(), afterRestart: "end" },
   };

@@ -6,7 +6,8 @@ import { exitCodes } from "./exit.js";
 import { Failure } from "./failure.js";
 import type { Interrupted } from "./interrupt.js";
 import { commandLine, type Where } from "./next-command.js";
-import { longestOutageMs, watchOutages } from "./outage.js";
+import { longestOutageMs, type OutageWatch, watchOutages } from "./outage.js";
+import { type Answering, Approver } from "./run-prompt-approvals.js";
 import type { Run, RunClient } from "./run-prompt-client.js";
 import type { RunServer } from "./run-prompt-server.js";
 import type { RunView } from "./run-view.js";
@@ -18,6 +19,7 @@ export interface Watched {
   readonly view: RunView;
   readonly server: RunServer;
   readonly flags: Where;
+  readonly answering: Answering;
   /** Aborted when the run is to be called off. */
   readonly signal: AbortSignal;
 }
@@ -32,9 +34,11 @@ export async function watchRun(watched: Watched): Promise<RunCompleted> {
   const leaving = new AbortController();
   const outages = watchOutages(watched.view, (reason) => leaving.abort(gaveUp(watched, reason)));
   const forget = callOffWhenAsked(watched, leaving);
+  const approver = new Approver({ ...watched, where: watched.flags });
   try {
-    return await follow(watched, { signal: leaving.signal, onState: outages.onState });
+    return await follow(watched, { signal: leaving.signal, onState: outages.onState, approver });
   } finally {
+    await approver.close();
     forget();
     outages.stop();
   }
@@ -42,13 +46,14 @@ export async function watchRun(watched: Watched): Promise<RunCompleted> {
 
 async function follow(
   { client, run, view, flags }: Watched,
-  { signal, onState }: { signal: AbortSignal; onState: ReturnType<typeof watchOutages>["onState"] },
+  { signal, onState, approver }: { signal: AbortSignal; onState: OutageWatch["onState"]; approver: Approver },
 ): Promise<RunCompleted> {
   const { threadId, runId, afterSequence } = run;
   let hasAsked = false;
   for await (const event of client.events({ threadId, afterSequence, follow: true, signal, backoff, onState })) {
     if (event.runId !== runId) continue; // The end of a run before it.
     await view.event(event);
+    approver.see(event);
     hasAsked ||= isQuestion(event);
     if (event.payload.case !== "runCompleted") continue;
     if (hasAsked && event.payload.value.finishReason === "tool_stop")

@@ -13,6 +13,7 @@ import type { Io } from "./io.js";
 import { openLiveView } from "./live-view-terminal.js";
 import { catchOthers, type Others } from "./others.js";
 import type { Context } from "./run.js";
+import { type Answering, answererFor, answeringOf, approvalModeOf } from "./run-prompt-approvals.js";
 import { type Message, openRunClient } from "./run-prompt-client.js";
 import { openPlainView } from "./run-prompt-plain.js";
 import { refusalOf } from "./run-prompt-refusal.js";
@@ -27,12 +28,14 @@ interface RunFlags extends RunServerFlags {
   readonly parallel: boolean;
   readonly maxSteps?: number;
   readonly json: boolean;
+  readonly yes: boolean;
 }
 
 const help = `
 Goes to the server that holds the data directory; where there is none, it starts one of its own for as long as the run takes,
 with the current folder as the agent's workspace. Ctrl-C calls the run off and shows how it ends; a second one leaves at once.
-A server that goes away is waited for, 2 minutes at most; the run is its own, and "heddle follow" shows what became of it.
+Where policy wants a yes, it asks on the terminal; where there is none, and with --json, such calls are denied, unless --yes says
+yes to all of them. "heddle approvals" answers from elsewhere. A server that goes away is waited for, 2 minutes at most; the run is its own, and "heddle follow" shows what became of it.
 
 Exit codes: 0 the run succeeded, 1 it failed or a limit ended it, 130 it was called off. The others are those of "heddle --help".
 
@@ -40,6 +43,7 @@ Examples:
   $ heddle run "What is in this folder?"
   $ heddle run "And what is the largest file?" --thread 7b0f2c4e-5a36-4d0e-9c3f-2f6f2b7b9a10
   $ OPENAI_API_KEY=… heddle run "Explain src/index.ts" --model openai:gpt-4o-mini
+  $ heddle run "Write a README" --yes
   $ heddle run "What is in this folder?" --json | jq -r '.toolCallComplete.summary // empty'`;
 
 export function addRunPrompt(program: Command, context: Context): void {
@@ -56,6 +60,7 @@ export function addRunPrompt(program: Command, context: Context): void {
     .option("--instructions <text>", "what the agent is to keep in mind")
     .option("--no-parallel", "run tool calls one after the other")
     .option("--max-steps <n>", "ask the model at most so often", stepsArgument)
+    .option("--yes", "say yes to every call that policy asks for, without asking", false)
     .option("--json", "print each event as one line of JSON (proto3 JSON of StreamThreadEventsResponse)", false)
     .option("--data <dir>", "the data directory (default: .heddle)")
     .option("--workspace <dir>", "the directory that the agent works in (default: the current one)")
@@ -73,12 +78,13 @@ export function addRunPrompt(program: Command, context: Context): void {
 
 async function runPrompt(context: Context, prompt: string, flags: RunFlags): Promise<void> {
   const others = catchOthers(context.io);
+  const answering = answeringOf(context.io, flags);
   try {
-    const server = await openRunServer(context.io, flags).catch((reason) => {
+    const server = await openRunServer(context.io, flags, answererFor(answering)).catch((reason) => {
       throw reason instanceof Failure ? reason : new Failure(endingOf(reason, undefined), reason);
     });
     try {
-      await showRun(context, server, { message: messageOf(prompt, flags), flags, others });
+      await showRun(context, server, { message: messageOf(prompt, flags, answering), flags, others, answering });
     } finally {
       await server.close();
     }
@@ -91,18 +97,22 @@ interface Asked {
   readonly message: Message;
   readonly flags: RunFlags;
   readonly others: Others;
+  readonly answering: Answering;
 }
 
-async function showRun(context: Context, server: RunServer, { message, flags, others }: Asked): Promise<void> {
+async function showRun(context: Context, server: RunServer, asked: Asked): Promise<void> {
+  const { message, flags, others, answering } = asked;
   const client = openRunClient(server.place);
   try {
     const run = await client.start(message, context.signal);
     const view = viewFor(context.io, flags);
     others.showIn(view);
-    const end = await watchRun({ client, run, view, server, flags, signal: context.signal }).finally(async () => {
-      others.showIn(undefined);
-      await view.close();
-    });
+    const end = await watchRun({ client, run, view, server, flags, answering, signal: context.signal }).finally(
+      async () => {
+        others.showIn(undefined);
+        await view.close();
+      },
+    );
     finish(end, context.signal);
   } catch (reason) {
     if (reason instanceof Failure) throw reason;
@@ -131,17 +141,21 @@ function viewFor(io: Io, flags: RunFlags): RunView {
 
 const longestTitle = 80;
 
-const messageOf = (prompt: string, { thread, model, instructions, parallel, maxSteps }: RunFlags): Message => ({
-  threadId: thread,
-  title: cleanSummary(prompt, longestTitle),
-  text: prompt,
-  options: {
-    ...(model === undefined ? {} : { model }),
-    ...(instructions === undefined ? {} : { instructions }),
-    ...(parallel ? {} : { parallelToolCalls: false }),
-    ...(maxSteps === undefined ? {} : { maxSteps }),
-  },
-});
+const messageOf = (prompt: string, flags: RunFlags, answering: Answering): Message => {
+  const { thread, model, instructions, parallel, maxSteps } = flags;
+  return {
+    threadId: thread,
+    title: cleanSummary(prompt, longestTitle),
+    text: prompt,
+    options: {
+      ...(model === undefined ? {} : { model }),
+      ...(instructions === undefined ? {} : { instructions }),
+      ...(parallel ? {} : { parallelToolCalls: false }),
+      ...(maxSteps === undefined ? {} : { maxSteps }),
+      approvalMode: approvalModeOf(answering),
+    },
+  };
+};
 
 function promptArgument(text: string): string {
   if (text.trim() !== "") return text;

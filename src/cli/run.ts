@@ -1,5 +1,6 @@
 // The command line: parse, run one command, end with one code and at most one message.
 import { Command, CommanderError } from "commander";
+import { addApprovals } from "./approvals.js";
 import { addCall } from "./call.js";
 import { endingOf, exitCodeHelp, exitCodes, helpHint } from "./exit.js";
 import { Failure } from "./failure.js";
@@ -75,5 +76,6 @@ function createProgram(context: Context): Command {
   addThreads(program, context);
   addCall(program, context);
   addTools(program, context);
+  addApprovals(program, context);
   return program;
 }

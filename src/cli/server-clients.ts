@@ -1,7 +1,8 @@
 // Clients of a server that may come back at another address: each use asks where it is now.
+import type { MessageInitShape } from "@bufbuild/protobuf";
 import { type Client, createClient } from "@connectrpc/connect";
 import { ThreadService } from "../../gen/heddle/v1/thread_service_pb.js";
-import { ToolCallService } from "../../gen/heddle/v1/tool_call_service_pb.js";
+import { type ResolveApprovalRequestSchema, ToolCallService } from "../../gen/heddle/v1/tool_call_service_pb.js";
 import { ToolService } from "../../gen/heddle/v1/tool_service_pb.js";
 import type { EventSource } from "../client/index.js";
 import { openNodeTransport } from "./node-transport.js";
@@ -12,6 +13,9 @@ export interface ServerPlace {
   url(): string;
   readonly token: string | undefined;
 }
+
+/** What ResolveApproval is sent: nothing of it may be left out. */
+export type ApprovalAnswer = Required<Omit<MessageInitShape<typeof ResolveApprovalRequestSchema>, `$${string}`>>;
 
 export interface ServerClients {
   threads(): Client<typeof ThreadService>;

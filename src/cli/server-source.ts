@@ -23,6 +23,17 @@ export function openServer(place: ServerPlace): Source {
     async *content(body, signal) {
       for await (const { data } of toolCalls().readToolCallContent(body, { signal })) yield data;
     },
+    async *approvals(signal) {
+      let pageToken = "";
+      do {
+        const page = await toolCalls().listApprovals({ pageSize, pageToken }, { signal, timeoutMs });
+        yield* page.toolCalls;
+        pageToken = page.nextPageToken;
+      } while (pageToken !== "");
+    },
+    async answer(answer, signal) {
+      await toolCalls().resolveApproval(answer, { signal, timeoutMs });
+    },
     close: async () => close(),
   };
 }

@@ -2,13 +2,14 @@
 import { type Command, Option } from "commander";
 import type { StreamThreadEventsResponse } from "../../gen/heddle/v1/event_pb.js";
 import type { Thread } from "../../gen/heddle/v1/thread_service_pb.js";
+import type { ToolCall } from "../../gen/heddle/v1/tool_call_pb.js";
 import type { GetToolCallResponse } from "../../gen/heddle/v1/tool_call_service_pb.js";
 import type { FollowOptions } from "../client/index.js";
 import { endingOf } from "./exit.js";
 import { Failure } from "./failure.js";
 import { defaultServer, namedServer, serverOf, serverUrl, tokenOf, usualDataDir } from "./find-server.js";
 import type { Io } from "./io.js";
-import type { ServerPlace } from "./server-clients.js";
+import type { ApprovalAnswer, ServerPlace } from "./server-clients.js";
 
 export interface Source {
   events(options: FollowOptions): AsyncIterable<StreamThreadEventsResponse>;
@@ -16,6 +17,10 @@ export interface Source {
   threads(signal: AbortSignal): AsyncIterable<Thread>;
   call(toolCallId: string, signal: AbortSignal): Promise<GetToolCallResponse>;
   content(body: { toolCallId: string; contentId: string }, signal: AbortSignal): AsyncIterable<Uint8Array>;
+  /** The calls that wait for a yes, oldest question first, page by page. */
+  approvals(signal: AbortSignal): AsyncIterable<ToolCall>;
+  /** Undefined: nobody is there to take an answer. */
+  readonly answer?: (answer: ApprovalAnswer, signal: AbortSignal) => Promise<void>;
   close(): Promise<void>;
   /** The data directory that is read because no server was named or found. */
   readonly foundIn?: string;
@@ -56,6 +61,7 @@ export async function withSource<Result>(
       await source.close();
     }
   } catch (reason) {
+    if (reason instanceof Failure) throw reason;
     const server = from.type === "server" ? from.place.url() : undefined;
     // What a library makes of our own abort is not the reason: the interruption is.
     throw new Failure(endingOf(signal.aborted ? signal.reason : reason, server), reason);

@@ -331,8 +331,15 @@ describe("the run", () => {
         ],
       },
     });
-    const pause = event({ case: "runSuspended", value: { reason: SuspendReason.APPROVAL, openToolCallIds: ["c"] } });
-    expect(show([plan, pause]).finished).toEqual(["≡ 1 of 2 done, now: tell", "‖ waits for an approval"]);
+    const pause = (reason: SuspendReason) => event({ case: "runSuspended", value: { reason, openToolCallIds: ["c"] } });
+    const goOn = event({ case: "runResumed", value: {} });
+    expect(show([plan, pause(SuspendReason.CLIENT_TOOL), goOn]).finished).toEqual([
+      "≡ 1 of 2 done, now: tell",
+      "‖ waits for a client to run a tool",
+      "▶ goes on",
+    ]);
+    // A call that waits for a yes says so itself.
+    expect(show([pause(SuspendReason.APPROVAL), goOn]).finished).toEqual([]);
   });
 
   test("S3: what it does not know, and calls that it never met, change nothing", () => {

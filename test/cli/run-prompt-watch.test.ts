@@ -18,6 +18,7 @@ afterEach(() => {
 
 const view: RunView = {
   event: async () => {},
+  ask: () => Promise.reject(new Error("nobody asks")),
   note: () => {},
   foreign: () => {},
   away: () => {},
@@ -35,6 +36,11 @@ function watchSilence(isAway: boolean) {
       await new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
     },
     cancel: async () => {},
+    call: () => Promise.reject(new Error("nobody asks")),
+    content: () => {
+      throw new Error("nobody asks");
+    },
+    answer: () => Promise.reject(new Error("nobody asks")),
     close: () => {},
   };
   const server = {
@@ -44,9 +50,15 @@ function watchSilence(isAway: boolean) {
     close: async () => {},
   };
   const run = { threadId, runId, afterSequence: 0n };
-  const ended = watchRun({ client, run, view, server, flags: {}, signal: interruption.signal }).catch(
-    (reason) => reason as unknown,
-  );
+  const ended = watchRun({
+    client,
+    run,
+    view,
+    server,
+    flags: {},
+    answering: "nobody",
+    signal: interruption.signal,
+  }).catch((reason) => reason as unknown);
   return { interruption, ended };
 }
 

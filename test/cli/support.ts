@@ -6,12 +6,13 @@ import { connectNodeAdapter } from "@connectrpc/connect-node";
 import { ThreadService } from "../../gen/heddle/v1/thread_service_pb.js";
 import { ToolCallService } from "../../gen/heddle/v1/tool_call_service_pb.js";
 import { ToolService } from "../../gen/heddle/v1/tool_service_pb.js";
-import type { Io, Output, SignalName } from "../../src/cli/io.js";
+import type { Input, Io, Output, SignalName } from "../../src/cli/io.js";
 import { runCli } from "../../src/cli/run.js";
 
 export interface FakeIo extends Io {
   readonly stdout: FakeOutput;
   readonly stderr: FakeOutput;
+  readonly stdin: FakeInput;
   readonly exits: number[];
   /** Those that wait for the end of the process. */
   readonly exitListeners: Set<() => void>;
@@ -25,6 +26,15 @@ export interface FakeOutput extends Output {
   bytes(): Buffer;
   /** Called with each write, before it is kept. May throw, as a pipe without a reader does. */
   onWrite: (data: string) => void;
+}
+
+export interface FakeInput extends Input {
+  /** How what is typed is read at this moment; undefined: nobody listens. */
+  readonly mode: "keys" | "lines" | undefined;
+  /** What nobody listens to is lost. */
+  types(text: string): void;
+  /** Called when somebody begins to listen. */
+  onListen: () => void;
 }
 
 interface FakeIoOptions {
@@ -42,6 +52,7 @@ export function fakeIo(options: FakeIoOptions = {}): FakeIo {
   return {
     stdout: fakeOutput(options),
     stderr: fakeOutput(options),
+    stdin: fakeInput(options),
     env: options.env ?? {},
     exits,
     onSignal: (listener) => listeners.push(listener),
@@ -63,6 +74,26 @@ export function fakeIo(options: FakeIoOptions = {}): FakeIo {
     exit(code) {
       exits.push(code);
       for (const listener of exitListeners) listener();
+    },
+  };
+}
+
+function fakeInput({ isTTY = false }: FakeIoOptions): FakeInput {
+  let listening: { mode: "keys" | "lines"; listener: (text: string) => void } | undefined;
+  return {
+    isTTY,
+    get mode() {
+      return listening?.mode;
+    },
+    types: (text) => listening?.listener(text),
+    onListen: () => {},
+    onTyped(mode, listener) {
+      if (listening !== undefined) throw new Error("somebody listens already");
+      listening = { mode, listener };
+      this.onListen();
+      return () => {
+        listening = undefined;
+      };
     },
   };
 }

@@ -1,0 +1,95 @@
+// A question on the terminal: what would happen, as far as it fits, and the line where the answer is typed. What does not fit is
+// counted, and the command that shows it is named: nobody should say yes to a preview that only looks as if it were whole.
+import { clipLine, type Line, lineOf, type Segment } from "./live-view-line.js";
+import { headWithin, widthOf } from "./live-view-width.js";
+import { prompt, promptHint, type Question } from "./run-question.js";
+import { safeLine } from "./terminal.js";
+
+export interface OpenQuestion {
+  readonly question: Question;
+  /** What is typed so far. */
+  readonly typed: string;
+  /** What was typed before was no answer. */
+  readonly isUnclear: boolean;
+}
+
+interface Room {
+  readonly columns: number;
+  readonly room: number;
+}
+
+const indent = "  ";
+const bodyIndent = "    ";
+const cursor = "▌";
+
+/** At most `room` lines, and at least the heading and the line to type in. */
+export const questionLines = (open: OpenQuestion, at: Room): Line[] => [
+  ...askedLines(open.question, { ...at, room: at.room - 1 }),
+  typingLine(open, at.columns),
+];
+
+/** The question without the line to type in. */
+export function askedLines({ heading, why, body, seeAll }: Question, { columns, room }: Room): Line[] {
+  const head: Line = [
+    { text: "? ", paint: "yellow" },
+    { text: heading.title, paint: "bold" },
+    { text: heading.summary === "" ? "" : `: ${heading.summary}` },
+  ];
+  const top = [
+    ...wrapLine(head, columns).slice(0, Math.max(1, room - 2)),
+    ...(why === "" || room < 3 ? [] : [clipLine(lineOf(`${indent}${why}`, "dim"), columns)]),
+  ];
+  const rows = body.flatMap((line, index) =>
+    wrapLine(line, Math.max(1, columns - bodyIndent.length)).map((row) => ({ row, index })),
+  );
+  const free = room - top.length;
+  if (rows.length <= free) return [...top, ...rows.map(({ row }) => indented(row))];
+  const shown = rows.slice(0, Math.max(0, free - 1));
+  // A line that is shown in part counts as one that is not.
+  const left = body.length - (rows[shown.length]?.index ?? body.length);
+  const more = lineOf(`${indent}… ${left} more ${left === 1 ? "line" : "lines"}, not shown: ${seeAll}`, "yellow");
+  return [...top, ...shown.map(({ row }) => indented(row)), ...(free > 0 ? [clipLine(more, columns)] : [])];
+}
+
+const indented = (line: Line): Line => [{ text: bodyIndent }, ...line];
+
+/** The end of what is typed is what is looked at. */
+function typingLine({ typed, isUnclear }: OpenQuestion, columns: number): Line {
+  const question = `${indent}${isUnclear ? promptHint : ""}${prompt}`;
+  const asked = headWithin(question, Math.max(0, columns - shortestTyping));
+  const text = safeLine(typed);
+  const room = Math.max(1, columns - widthOf(asked) - 1);
+  return [
+    { text: asked, paint: "yellow" },
+    { text: widthOf(text) <= room ? text : `…${tailWithin(text, room - 1)}` },
+    { text: cursor },
+  ];
+}
+
+const shortestTyping = 10;
+
+function tailWithin(text: string, columns: number): string {
+  let tail = text;
+  while (tail !== "" && widthOf(tail) > columns) tail = tail.slice([...tail][0]!.length);
+  return tail;
+}
+
+/** All of the line, in as many rows as it takes. */
+function wrapLine(line: Line, columns: number): Line[] {
+  const rows: Segment[][] = [[]];
+  let free = columns;
+  for (const segment of line) {
+    let rest = segment.text;
+    while (rest !== "") {
+      // A character that is wider than the whole row is not left out.
+      const piece = headWithin(rest, free) || (free === columns ? [...rest][0]! : "");
+      if (piece !== "") rows.at(-1)!.push({ ...segment, text: piece });
+      rest = rest.slice(piece.length);
+      free -= widthOf(piece);
+      if (rest === "") break;
+      rows.push([]);
+      free = columns;
+    }
+  }
+  return rows;
+}
