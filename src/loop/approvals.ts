@@ -15,6 +15,8 @@ export class Approvals {
   readonly #clocks: LeaseClocks;
   readonly #expire: (key: ThreadKey, toolCallId: string) => Promise<void>;
 
+  #isDisposed = false;
+
   /** `expire` records that nobody answered. Tried again until it resolves. */
   constructor(
     settings: ApprovalSettings,
@@ -42,6 +44,7 @@ export class Approvals {
   }
 
   startClock(key: ThreadKey, toolCallId: string, expiresMs: number): void {
+    if (this.#isDisposed) return;
     const leaseMs = Math.min(Math.max(expiresMs - Date.now(), 0), longestTimerMs);
     this.#clocks.start(toolCallId, leaseMs, () => this.#expire(key, toolCallId));
   }
@@ -50,7 +53,9 @@ export class Approvals {
     this.#clocks.stop(toolCallId);
   }
 
+  /** The questions stay; the next process starts their clocks. */
   dispose(): void {
+    this.#isDisposed = true;
     this.#clocks.dispose();
   }
 }

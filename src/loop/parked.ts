@@ -101,8 +101,8 @@ export function endOpenCall(draft: ThreadDraft, toolCallId: string, end: Ending)
 }
 
 /**
- * Calls off the parked calls of a run that nobody works on: all of them and with them the run, or one. Returns the run when
- * nothing is left that it waits for, and it goes on.
+ * Calls off the parked calls of a suspended run: all of them and with them the run, or one. Returns the run when nothing is left
+ * that it waits for, and it goes on.
  */
 export function cancelParked(draft: ThreadDraft, reason: string, toolCallId?: string): RunDocument | undefined {
   const ending = endingOf({ kind: "cancelled", reason });
@@ -113,8 +113,7 @@ export function cancelParked(draft: ThreadDraft, reason: string, toolCallId?: st
     record(draft, { case: "runCompleted", value });
     return undefined;
   }
-  if ([...draft.state.calls.values()].some(isParked) || !draft.document.run) return undefined;
-  return resumeRun(draft) ?? draft.document.run;
+  return [...draft.state.calls.values()].some(isParked) ? undefined : resumeRun(draft);
 }
 
 const record = (draft: ThreadDraft, payload: NonNullable<ThreadEventInit["payload"]>): ThreadEvent =>

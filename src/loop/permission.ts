@@ -75,8 +75,11 @@ async function waitForAnswer(run: Run, call: CallInput, asked: Asked): Promise<P
     run.waits.answer(call.id, { kind: "parked" });
     return answered;
   }
-  // An answer may have been stored in the same moment: of the two, the first counts.
-  const result = await run.recorder.note((draft) => endOpenCall(draft, call.id, endingOf(stop)));
+  // An answer may have been stored in the same moment: of the two, the first counts. Once the run is suspended, whoever calls off
+  // does it in the log.
+  const result = await run.recorder.note((draft) =>
+    draft.state.run?.suspended ? undefined : endOpenCall(draft, call.id, endingOf(stop)),
+  );
   if (!result) return answered;
   const ended = { kind: "ended", result } as const;
   run.approvals.stopClock(call.id);

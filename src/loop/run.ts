@@ -100,7 +100,9 @@ export class Run {
     this.limits = parts.limits;
     this.approvals = parts.approvals;
     this.staysOpen = parts.staysOpen;
-    this.waits = new Waits((toolCallIds) => this.recorder.note((draft) => suspendRun(draft, toolCallIds)));
+    this.waits = new Waits((toolCallIds) =>
+      this.recorder.note((draft) => !this.#isCalledOff(toolCallIds) && suspendRun(draft, toolCallIds)),
+    );
     this.#usage = parts.usage;
     this.#steps = parts.steps;
   }
@@ -152,6 +154,10 @@ export class Run {
     const scope = this.#calls.get(toolCallId);
     scope?.stop(stop);
     return scope !== undefined;
+  }
+
+  #isCalledOff(toolCallIds: readonly string[]): boolean {
+    return this.#stop !== undefined || toolCallIds.some((id) => this.#calls.get(id)?.stopped);
   }
 
   /** A reply has come: what it used is kept with it, and how it ended where nothing follows it. */

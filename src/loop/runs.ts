@@ -61,6 +61,9 @@ const isSettled = (error: unknown): boolean =>
     isError(error, code),
   );
 
+/** A run is taken up in far fewer steps than this. */
+const callOffAttempts = 10;
+
 /** Between tries to end a run whose thread cannot be written. */
 const giveUpEveryMs = 1_000;
 
@@ -104,37 +107,71 @@ export class Runs {
 
   /** Resolves when the run is being called off; its end is an event. */
   async cancel(key: ThreadKey, runId: string, reason = ""): Promise<void> {
-    // A run whose first event somebody has seen may not be launched yet.
-    await Promise.allSettled(
-      [...this.#launching].flatMap(([launched, name]) => (name === nameOf(key) ? launched : [])),
-    );
-    const active = this.#active.get(runId);
-    if (active && active.run.key.threadId === key.threadId) return active.run.stop({ kind: "cancelled", reason });
-    await this.#parts.recorder.write(key, (draft) => {
-      const { run, lease } = draft.document;
-      if (!run || lease || draft.document.runId !== runId || this.#active.has(runId))
-        throw new HeddleError("run_not_found", `Thread ${key.threadId} has no open run ${runId} to call off`);
-      cancelParked(draft, reason);
+    await this.#callOff(key, {
+      tell: () => {
+        const active = this.#active.get(runId);
+        if (active?.run.key.threadId !== key.threadId) return false;
+        active.run.stop({ kind: "cancelled", reason });
+        return true;
+      },
+      inLog: (draft, isTold) => {
+        const { run, lease } = draft.document;
+        if (!run || lease || draft.document.runId !== runId) {
+          if (isTold) return undefined;
+          throw new HeddleError("run_not_found", `Thread ${key.threadId} has no open run ${runId} to call off`);
+        }
+        return draft.state.run?.suspended ? cancelParked(draft, reason) : undefined;
+      },
     });
   }
 
   /** The same for one call; its run goes on. */
   async cancelCall(key: ThreadKey, toolCallId: string, reason = ""): Promise<void> {
-    for (const { run } of this.#active.values()) if (run.stopCall(toolCallId, { kind: "cancelled", reason })) return;
-    await this.#writeAndLaunch(key, (draft) => {
-      const open = draft.state.calls.get(toolCallId);
-      if (!open)
-        throw new HeddleError("tool_call_over", `Tool call ${toolCallId} is over: there is nothing to call off`);
-      const { lease } = draft.document;
-      if (lease)
-        throw new HeddleError("tool_call_not_ours", `${lease.producer} runs this call: only it can call it off`, {
-          detail: { producer: lease.producer },
-        });
-      const { runId } = draft.document;
-      const started = cancelParked(draft, reason, toolCallId);
-      // A run that is being given up here is not gone on with: its end is on its way.
-      return { runId, started: this.#active.has(runId) ? undefined : started };
+    const stop = { kind: "cancelled", reason } as const;
+    let runId = "";
+    await this.#callOff(key, {
+      tell: () => {
+        for (const { run } of this.#active.values()) if (run.stopCall(toolCallId, stop)) return true;
+        // A run that has just been taken up again has not come to its calls yet.
+        this.#active.get(runId)?.run.callScope(toolCallId).stop(stop);
+        return this.#active.has(runId);
+      },
+      inLog: (draft, isTold) => {
+        const { lease } = draft.document;
+        if (!draft.state.calls.has(toolCallId)) {
+          if (isTold) return undefined;
+          throw new HeddleError("tool_call_over", `Tool call ${toolCallId} is over: there is nothing to call off`);
+        }
+        if (lease)
+          throw new HeddleError("tool_call_not_ours", `${lease.producer} runs this call: only it can call it off`, {
+            detail: { producer: lease.producer },
+          });
+        runId = draft.document.runId;
+        return draft.state.run?.suspended ? cancelParked(draft, reason, toolCallId) : undefined;
+      },
     });
+  }
+
+  /**
+   * A run that is worked on is told, a suspended one is changed in the log. Telling comes first: a run that has been told is not
+   * suspended any more, and one that was suspended before shows in the log. One that is between the two is tried again.
+   */
+  async #callOff(
+    key: ThreadKey,
+    { tell, inLog }: { tell: () => boolean; inLog: (draft: ThreadDraft, isTold: boolean) => RunDocument | undefined },
+  ): Promise<void> {
+    for (let attempt = 0; attempt < callOffAttempts; attempt++) {
+      // A run whose first event somebody has seen may not be launched yet.
+      const launching = [...this.#launching].filter(([, name]) => name === nameOf(key));
+      await Promise.allSettled(launching.map(([launched]) => launched));
+      const isTold = tell();
+      const { isSuspended } = await this.#writeAndLaunch(key, (draft) => {
+        const isSuspended = draft.state.run?.suspended ?? false;
+        const { runId } = draft.document;
+        return { runId, isSuspended, started: inLog(draft, isTold) };
+      });
+      if (isTold || isSuspended) return;
+    }
   }
 
   /**
@@ -191,7 +228,7 @@ export class Runs {
   }
 
   /** Works on the run that the write leaves, as soon as it is stored. */
-  async #writeAndLaunch(key: ThreadKey, write: (draft: ThreadDraft) => Launch): Promise<Launch> {
+  async #writeAndLaunch<L extends Launch>(key: ThreadKey, write: (draft: ThreadDraft) => L): Promise<L> {
     const launched = this.#parts.recorder.write(key, write).then((launch) => {
       if (launch.started) this.#launch(key, launch.runId, launch.started);
       return launch;
@@ -232,8 +269,8 @@ export class Runs {
     // A run that was suspended a moment ago may still be leaving.
     const before = this.#active.get(runId)?.done;
     const work = async (): Promise<void> => {
-      await before;
       try {
+        if (before && !(await this.#isStillOpen(run, before))) return;
         await driveRun(run, { log, document });
       } catch (error) {
         this.#parts.onError(error, key);
@@ -245,6 +282,12 @@ export class Runs {
     };
     if (this.#closing.signal.aborted) run.stop({ kind: "server_stopping" });
     this.#active.set(runId, { run, done: work() });
+  }
+
+  /** Whoever left it may have had to end it. */
+  async #isStillOpen({ key, runId }: Run, before: Promise<void>): Promise<boolean> {
+    await before;
+    return this.#parts.recorder.write(key, (draft) => draft.state.run?.runId === runId);
   }
 
   /** Something broke that is not the model's or a tool's fault. The thread is freed as soon as it can be written. */

@@ -19,6 +19,8 @@ export class Waits {
   /** Suspends the run, unless one of the calls was answered in the meantime. */
   readonly #suspend: (toolCallIds: readonly string[]) => Promise<boolean>;
   readonly #waiting = new Map<string, Waiting>();
+  /** A run that was taken up again may hear of an answer before it has come to the call. */
+  readonly #early = new Map<string, Answer>();
   #atWork = 0;
 
   constructor(suspend: (toolCallIds: readonly string[]) => Promise<boolean>) {
@@ -37,6 +39,8 @@ export class Waits {
 
   /** Rejects when the run could not be suspended. */
   async wait(toolCallId: string): Promise<Answer> {
+    const early = this.#early.get(toolCallId);
+    if (early) return early;
     const answered = new Promise<Answer>((resolve, reject) => this.#waiting.set(toolCallId, { resolve, reject }));
     this.end();
     try {
@@ -48,7 +52,9 @@ export class Waits {
   }
 
   answer(toolCallId: string, answer: Answer): void {
-    this.#waiting.get(toolCallId)?.resolve(answer);
+    const waiting = this.#waiting.get(toolCallId);
+    if (waiting) waiting.resolve(answer);
+    else this.#early.set(toolCallId, answer);
   }
 
   #look(): void {

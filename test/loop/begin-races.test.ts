@@ -105,7 +105,7 @@ test("T1: a call whose end could not be stored is called off once, and its run i
   await core.toolCalls.cancel(id!, "");
   const events = await until(core, threadId, isCase("runCompleted"));
   checkLog(events);
-  expect(valuesOf(events, "toolCallComplete")).toMatchObject([{ outcome: ToolCallOutcome.CANCELLED }]);
+  expect(valuesOf(events, "toolCallComplete")).toMatchObject([{ outcome: ToolCallOutcome.INTERRUPTED }]);
   expect(valuesOf(events, "runCompleted")).toMatchObject([{ outcome: RunOutcome.INTERRUPTED }]);
   expect(asked).toBe(1);
 });

@@ -13,13 +13,14 @@ import type { ThreadEvent } from "../../src/thread/event.js";
 import { RunOptionsSchema, WireThreadState } from "../../src/thread/schema.js";
 import { ThreadState } from "../../src/thread/state.js";
 import { keyOf } from "../../src/threads.js";
+import type { Policy } from "../../src/tool/tool.js";
 import { storedEvents } from "../support/core.js";
 import { readRecords } from "./call-records.js";
 import { checkLog } from "./log-rules.js";
 import { MortalCore } from "./mortal-core.js";
-import { blow, RandomLife } from "./random-life.js";
+import { answerer, blow, RandomLife } from "./random-life.js";
 import { type RandomModel, randomModel, reply } from "./random-model.js";
-import { randomTools, textFields, toolPlan } from "./random-tools.js";
+import { randomTools, textFields, toolNames, toolPlan } from "./random-tools.js";
 
 const scenario = fc.record({
   replies: fc.array(reply, { maxLength: 5 }),
@@ -30,10 +31,14 @@ const scenario = fc.record({
   maxSteps: fc.integer({ min: 1, max: 5 }),
   timeLimitMs: fc.constantFrom(60, 60, 200),
   afterRestart: fc.constantFrom("continue", "continue", "end"),
+  policies: fc.array(fc.constantFrom("allow", "allow", "ask", "ask", "deny"), { minLength: 4, maxLength: 4 }),
+  answerers: fc.array(answerer, { minLength: 1, maxLength: 6 }),
   cut: fc.nat(),
 });
 
-test("T1–T5: random models × random tools × random cancels, stops and deaths", { timeout: 120_000 }, async () => {
+test("T1–T5: random models × random tools × random cancels, answers, stops and deaths", {
+  timeout: 120_000,
+}, async () => {
   // Always the same ones; LOOP_SEED and LOOP_RUNS try others.
   const seed = Number(process.env["LOOP_SEED"] ?? 3);
   const numRuns = Number(process.env["LOOP_RUNS"] ?? 300);
@@ -48,9 +53,10 @@ test("T1–T5: random models × random tools × random cancels, stops and deaths
         tools: randomTools(scenario.tools, running),
         limits: { toolTimeoutMs: 20, quietMs: 2, stopGraceMs: 5, firstBackoffMs: 1 },
         afterRestart: scenario.afterRestart as "continue" | "end",
+        policy: { policy: policiesOf(scenario.policies), approvalTimeoutMs: 25 },
       });
       try {
-        const life = new RandomLife(server, scenario.blows);
+        const life = new RandomLife(server, scenario.blows, scenario.answerers);
         const threadId = await life.begin();
         const options = create(RunOptionsSchema, {
           parallelToolCalls: scenario.parallel,
@@ -127,3 +133,6 @@ function inShort(message: ModelMessage): unknown {
   if (message.role === "assistant") return { role: message.role, calls: message.calls.map(({ id }) => id) };
   return { ...message, text: Buffer.from(message.text).toString() };
 }
+
+const policiesOf = (policies: readonly string[]) =>
+  Object.fromEntries(toolNames.map((name, index) => [name, policies[index] as Policy]));

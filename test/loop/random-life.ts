@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { isError } from "../../src/thread/errors.js";
 import type { ThreadEvent } from "../../src/thread/event.js";
 import { newId } from "../../src/thread/ids.js";
-import type { RunOptions } from "../../src/thread/schema.js";
+import { ApprovalDecision, type RunOptions } from "../../src/thread/schema.js";
 import { storedEvents } from "../support/core.js";
 import type { Death, MortalCore } from "./mortal-core.js";
 import { type Pause, pause, take } from "./random-text.js";
@@ -30,6 +30,17 @@ export const blow: fc.Arbitrary<Blow> = fc.record({
   call: fc.nat(3),
 });
 
+/** What a person says to a question, and when. */
+export interface Answerer {
+  readonly pause: Pause;
+  readonly says: "yes" | "no" | "nothing";
+}
+
+export const answerer: fc.Arbitrary<Answerer> = fc.record({
+  pause,
+  says: fc.constantFrom("yes", "yes", "no", "nothing"),
+});
+
 /** A run that is not over by then never ends. */
 const patienceMs = 10_000;
 
@@ -41,10 +52,13 @@ export class RandomLife {
   #threadId = "";
   #runId = "";
   #seen = 0n;
+  readonly #answerers: readonly Answerer[];
+  #asked = 0;
 
-  constructor(server: MortalCore, blows: readonly Blow[]) {
+  constructor(server: MortalCore, blows: readonly Blow[], answerers: readonly Answerer[]) {
     this.#server = server;
     this.#blows = blows.toSorted((a, b) => a.after - b.after);
+    this.#answerers = answerers;
   }
 
   /** Makes the thread. */
@@ -80,6 +94,7 @@ export class RandomLife {
       if (event.sequence === 0n) continue;
       this.#seen = event.sequence;
       if (event.payload.case === "toolCallCreated") this.#calls.push(event.payload.value.toolCallId);
+      if (event.payload.case === "toolCallApprovalRequested") this.#cancels.push(this.#answer(event.payload.value));
       const isOver = event.payload.case === "runCompleted";
       const isDue = this.#blows[0] && BigInt(this.#blows[0].after) <= this.#seen;
       const hasGone = isDue && (await this.#strike(this.#blows.shift()!));
@@ -113,6 +128,27 @@ export class RandomLife {
     }
   }
 
+  /** Two people answer each question: at most one of them is heard. */
+  async #answer({ toolCallId, approvalSha256: sha256 }: { toolCallId: string; approvalSha256: Uint8Array }) {
+    const { core } = this.#server;
+    const answers = [this.#asked++, this.#asked++].map(async (index): Promise<number> => {
+      const { pause, says } = this.#answerers[index % this.#answerers.length]!;
+      await take(pause);
+      if (says === "nothing") return 0;
+      const decision = says === "yes" ? ApprovalDecision.ALLOWED : ApprovalDecision.DENIED;
+      try {
+        await core.toolCalls.answer(toolCallId, { decision, reason: says, resolvedBy: "somebody", sha256 });
+        return 1;
+      } catch (error) {
+        const isTyped = ["tool_call_over", "approval_not_pending", "storage_full"] as const;
+        if (!isTyped.some((code) => isError(error, code))) throw error;
+        return 0;
+      }
+    });
+    const heard = (await Promise.all(answers)).reduce((sum, count) => sum + count, 0);
+    if (heard > 1) throw new Error("Two answers were taken to one question");
+  }
+
   /** Refused only with a typed error, and only when it is true. */
   async #cancel({ kind, pause, call }: Blow): Promise<void> {
     const { core } = this.#server;
@@ -127,6 +163,8 @@ export class RandomLife {
       if (kind === "cancel run") await core.threads.cancelRun(this.#threadId, runId);
       else if (toolCallId !== undefined) await core.toolCalls.cancel(toolCallId, "enough");
     } catch (error) {
+      // Of a run that is suspended it is a write.
+      if (isError(error, "storage_full")) return;
       const code = kind === "cancel run" ? "run_not_found" : "tool_call_over";
       if (!isError(error, code) || !(await storedEvents(core, this.#threadId)).some(isEnd)) throw error;
     }
