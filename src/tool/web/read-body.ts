@@ -78,8 +78,8 @@ const tooLarge = (host: string, maxBytes: number): ToolFailure =>
   );
 
 function worded(reason: unknown, host: string, received: number): unknown {
-  if (reason instanceof ToolFailure) return reason;
-  const code = (reason as NodeJS.ErrnoException).code ?? "";
+  const code = reason instanceof ToolFailure ? undefined : (reason as NodeJS.ErrnoException).code;
+  if (code === undefined) return reason;
   // What ends too early inside its packing was cut off as well.
   if (/^(?:Z_|ERR_|BROTLI)/i.test(code) && code !== "Z_BUF_ERROR" && code !== "ERR_STREAM_PREMATURE_CLOSE")
     return webFailure("EENCODING", `The answer of ${oneLine(host)} cannot be unpacked; choose another source`, reason);
