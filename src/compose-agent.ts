@@ -24,19 +24,24 @@ export interface AgentParts {
   readonly tools: ToolRegistry;
 }
 
-/** Rejects with `invalid_config` for a model that cannot be used, or a tool that cannot be loaded. */
-export async function loadAgent(agent: AgentConfig): Promise<AgentParts> {
+/**
+ * Rejects with `invalid_config` for a model that cannot be used, or a tool that cannot be loaded. `hidden`: absolute paths that
+ * commands in a sandbox must not see.
+ */
+export async function loadAgent(agent: AgentConfig, hidden: readonly string[]): Promise<AgentParts> {
   const models = new Map<string, Model>();
   for (const name of [agent.model, ...agent.models]) models.set(name, await createModel(name, agent));
-  return { models, tools: await loadTools(agent) };
+  return { models, tools: await loadTools(agent, hidden) };
 }
 
 /** The tools alone, as the API lists them: what `heddle serve` would offer, without a model or any data. */
 export const listTools = async (agent: AgentConfig): Promise<readonly Tool[]> =>
-  listedTools(await loadTools(agent), agent);
+  listedTools(await loadTools(agent, []), agent);
 
-const loadTools = async (agent: AgentConfig): Promise<ToolRegistry> =>
-  new ToolRegistry([...builtinTools(agent), ...(await loadToolModules(agent.tools))]);
+async function loadTools(agent: AgentConfig, hidden: readonly string[]): Promise<ToolRegistry> {
+  const builtin = builtinTools({ ...agent, commands: { ...agent.commands, hidden } });
+  return new ToolRegistry([...builtin, ...(await loadToolModules(agent.tools))]);
+}
 
 export function createRuns(
   agent: AgentConfig,

@@ -40,7 +40,7 @@ export async function compose(config: Config, logger: Logger): Promise<Heddle> {
   const oldNode = nodeVersionWarning();
   if (oldNode) logger.warn({ node: process.version }, oldNode);
   const tls = config.tls && readTls(config.tls);
-  const agent = await loadAgent(config.agent);
+  const agent = await loadAgent(config.agent, [config.dataDir, ...(config.tls ? [config.tls.keyFile] : [])]);
   const log = await openLmdbLog({ dir: config.dataDir, takeOver: config.takeOver });
   try {
     const core = createCore(log, { ...config, secrets: secretsOf(config) }, { agent, logger });

@@ -1,5 +1,9 @@
 // A call of each built-in tool that succeeds in a sample workspace: what `toolConformance` starts from.
+import { randomUUID } from "node:crypto";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import type { ToolUnderTest } from "../conformance/tool.js";
+import { commitAll } from "../support/git.js";
 
 export type ToolExample = Omit<ToolUnderTest, "tool">;
 
@@ -20,6 +24,9 @@ const patch = `--- a/src/port.ts
 -two
 `;
 
+/** Stands in the command line of a command that does not end. */
+const mark = `heddle-endless-${randomUUID()}`;
+
 export const examples: Readonly<Record<string, ToolExample>> = {
   clarify: { input: { question: "Which environment?", options: ["staging", "production"] } },
   inform_user: { input: { message: "Half of it is done." } },
@@ -39,4 +46,16 @@ export const examples: Readonly<Record<string, ToolExample>> = {
   apply_patch: { input: { patch } },
   move_file: { input: { from: "src/port.ts", to: "lib/port.ts" } },
   delete_file: { input: { path: "old.log" } },
+  gather: { input: { command: "git status --short" }, prepare: commitAll },
+  git_diff: {
+    input: { revision: "HEAD" },
+    prepare: async (workspace) => {
+      await commitAll(workspace);
+      await writeFile(join(workspace, "src/port.ts"), "export const port = 9090;\n");
+    },
+  },
+  run_command: {
+    input: { command: "grep -c port src/port.ts", timeout_seconds: 60, description: "Count" },
+    endless: { input: { command: `sh -c 'echo ready; sleep 1000; : ${mark}' ${mark}` }, mark },
+  },
 };

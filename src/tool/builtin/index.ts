@@ -1,12 +1,16 @@
 // The tools that come with Heddle: one file each beside this one, and one line each in the list.
+import { type CommandSettings, prepareCommands } from "../command/commands.js";
 import type { ToolDefinition } from "../tool.js";
 import { applyPatch } from "./apply-patch.js";
 import { clarify } from "./clarify.js";
 import { deleteFile } from "./delete-file.js";
 import { editFile } from "./edit-file.js";
+import { gather } from "./gather.js";
+import { gitDiff } from "./git-diff.js";
 import { informUser } from "./inform-user.js";
 import { listDirectory } from "./list-directory.js";
 import { moveFile } from "./move-file.js";
+import { runCommand } from "./run-command.js";
 import { think } from "./think.js";
 import { updateTodos } from "./update-todos.js";
 import { workComplete } from "./work-complete.js";
@@ -15,6 +19,20 @@ import { writeFile } from "./write-file.js";
 const everywhere: readonly ToolDefinition[] = [clarify, informUser, think, updateTodos, workComplete];
 const inWorkspace: readonly ToolDefinition[] = [applyPatch, deleteFile, editFile, listDirectory, moveFile, writeFile];
 
-/** What an agent is offered. Tools that work on files are left out where there is no workspace. */
-export const builtinTools = ({ workspace }: { workspace: string | undefined }): ToolDefinition[] =>
-  workspace === undefined ? [...everywhere] : [...everywhere, ...inWorkspace];
+export interface BuiltinSettings {
+  /** Undefined: there is none, and tools that work in it are left out. */
+  readonly workspace: string | undefined;
+  /** How commands are run. Undefined: none are. */
+  readonly commands?: CommandSettings;
+}
+
+/** What an agent is offered. Throws `invalid_config` when commands cannot be held in as they should be. */
+export function builtinTools({ workspace, commands }: BuiltinSettings): ToolDefinition[] {
+  if (workspace === undefined) return [...everywhere];
+  return [...everywhere, ...inWorkspace, ...(commands ? commandTools(commands, workspace) : [])];
+}
+
+function commandTools(settings: CommandSettings, workspace: string): ToolDefinition[] {
+  const commands = prepareCommands(settings, workspace);
+  return [gather(commands), gitDiff(commands), runCommand(commands)];
+}

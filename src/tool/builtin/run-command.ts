@@ -37,7 +37,7 @@ export function runCommand(commands: Commands): ToolDefinition<typeof input, typ
   return defineTool({
     name: "run_command",
     title: "Run command",
-    description: `Run a shell command in the workspace and wait for its end. It has no terminal and reads nothing: pass flags that keep it from asking. What it leaves in the background is ended with it. It may take ${secondsOf(commands.timeoutMs)} s unless you say otherwise. Isolation: ${commands.sandbox.isolation}.`,
+    description: `Run a shell command in the workspace and wait for its end. It has no terminal and reads nothing: pass flags that keep it from asking. What it leaves in the background is ended with it. It may take ${secondsOf(commands.timeoutMs)} s unless you say otherwise.`,
     kind: "execute",
     input,
     output: commandResult,

@@ -7,15 +7,17 @@ import type { EndCause, ProcessEnd } from "./run-process.js";
 import { processLimits } from "./watch-processes.js";
 
 export const commandResult = z.object({
-  command: z.string(),
-  ended: z.enum(["exited", "called_off", "timed_out", "too_many_processes", "too_much_memory"]),
+  command: z.string().describe("As it was asked for"),
+  ended: z
+    .enum(["exited", "called_off", "timed_out", "too_many_processes", "too_much_memory"])
+    .describe("By itself, or why it was ended"),
   exitCode: z.number().int().optional().describe("None when it was killed"),
-  durationMs: z.number().int(),
+  durationMs: z.number().int().describe("How long it took"),
   timeoutMs: z.number().int().describe("The longest it could take"),
   stdout: z.string().describe("The end of what it printed"),
   stdoutBytes: z.number().int().describe("All that it printed"),
-  stderr: z.string(),
-  stderrBytes: z.number().int(),
+  stderr: z.string().describe("The end of its errors and messages"),
+  stderrBytes: z.number().int().describe("All of them"),
   leftBehind: z.number().int().describe("Processes that could not be ended"),
 });
 export type CommandResult = z.infer<typeof commandResult>;

@@ -7,15 +7,19 @@ import { findSandbox } from "./find-sandbox.js";
 import { type ProcessEnd, runProcess } from "./run-process.js";
 import type { Sandbox } from "./sandbox.js";
 
-/** As the configuration has them. */
+/** As the configuration has them, and what only the server knows. */
 export interface CommandSettings {
   readonly sandbox: "auto" | "bubblewrap" | "none";
   /** Whether commands in a sandbox reach the network. */
   readonly network: boolean;
   /** Names of further variables that commands are given. */
   readonly env: readonly string[];
-  /** How long a command may take that says nothing else. */
+  /** How long a command may take that asks for no other time. */
   readonly timeoutMs: number;
+  /** Absolute paths of the server that commands in a sandbox must not see. */
+  readonly hidden?: readonly string[];
+  /** What variables are taken from. Undefined: the server's own. */
+  readonly environment?: Readonly<Record<string, string | undefined>>;
 }
 
 export interface Commands {
@@ -24,20 +28,13 @@ export interface Commands {
   readonly timeoutMs: number;
 }
 
-/** Rejects with `invalid_config` when the isolation that is wished for is not to be had. */
-export async function prepareCommands(
-  settings: CommandSettings,
-  around: {
-    readonly environment: Readonly<Record<string, string | undefined>>;
-    readonly workspace: string | undefined;
-    /** Paths of the server that commands must not see. */
-    readonly hidden: readonly string[];
-  },
-): Promise<Commands> {
-  const environment = commandEnvironment(around.environment, settings.env);
-  const { workspace, hidden } = around;
-  const sandbox = await findSandbox({ ...settings, hidden, workspace, path: environment["PATH"]! });
-  return { sandbox, environment, timeoutMs: settings.timeoutMs };
+/** Throws `invalid_config` when the isolation that is wished for is not to be had. */
+export function prepareCommands(settings: CommandSettings, workspace: string | undefined): Commands {
+  const { hidden = [], timeoutMs } = settings;
+  const environment = commandEnvironment(settings.environment ?? process.env, settings.env);
+  const { sandbox, network } = settings;
+  const path = environment["PATH"]!;
+  return { sandbox: findSandbox({ sandbox, network, hidden, workspace, path }), environment, timeoutMs };
 }
 
 export interface Command {
@@ -56,6 +53,7 @@ export interface Command {
 export async function runHeld(commands: Commands, command: Command, context: ToolContext): Promise<ProcessEnd> {
   const { timeoutMs, isTold = true } = command;
   const { toolCallId, signal } = context;
+  signal.throwIfAborted();
   const workspace = await workspaceOf(context);
   const env = { ...commands.environment, ...command.env };
   const held = await commands.sandbox.hold({ ...command, workspace, env });

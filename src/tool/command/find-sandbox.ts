@@ -1,7 +1,6 @@
 // Which isolation commands get. Tried once, at the start: that bubblewrap is installed does not mean that it works, for many
 // containers forbid what it needs.
-import { execFile } from "node:child_process";
-import { promisify } from "node:util";
+import { spawnSync } from "node:child_process";
 import { HeddleError } from "../../thread/errors.js";
 import { oneLine } from "../words.js";
 import { type BubblewrapOptions, bubblewrap, supported, systemArgs } from "./bubblewrap.js";
@@ -19,27 +18,29 @@ export interface SandboxWish {
   readonly workspace: string | undefined;
 }
 
-const run = promisify(execFile);
 const trialMs = 10_000;
+const found = new Map<string, Sandbox | string>();
 
-/** Rejects with `invalid_config` when bubblewrap is wished for and does not work. */
-export async function findSandbox(wish: SandboxWish): Promise<Sandbox> {
+/** Throws `invalid_config` when bubblewrap is wished for and does not work. What was tried once is not tried again. */
+export function findSandbox(wish: SandboxWish): Sandbox {
   if (wish.sandbox === "none") return noSandbox("agent.commands.sandbox is none");
-  const found = await tryBubblewrap(wish);
-  if (typeof found !== "string") return bubblewrap(found);
-  if (wish.sandbox === "auto") return noSandbox(found);
+  const key = JSON.stringify({ ...wish, sandbox: "" });
+  const known = found.get(key) ?? tryBubblewrap(wish);
+  found.set(key, known);
+  if (typeof known !== "string") return known;
+  if (wish.sandbox === "auto") return noSandbox(known);
   throw new HeddleError(
     "invalid_config",
-    `agent.commands.sandbox: ${found}; install it and allow user namespaces, or set it to auto or none`,
+    `agent.commands.sandbox: ${known}; install it and allow user namespaces, or set it to auto or none`,
     { detail: { field: "agent.commands.sandbox" } },
   );
 }
 
-/** What it can do here, or why it cannot. */
-async function tryBubblewrap({ network, hidden, path, workspace }: SandboxWish): Promise<BubblewrapOptions | string> {
+/** The sandbox, or why there is none. */
+function tryBubblewrap({ network, hidden, path, workspace }: SandboxWish): Sandbox | string {
   const program = findProgram("bwrap", path, workspace);
   if (program === undefined) return "bubblewrap is not installed";
-  const known = await attempt(program, ["--help"], path);
+  const known = attempt(program, ["--help"], path);
   const options: BubblewrapOptions = {
     program,
     network,
@@ -51,23 +52,19 @@ async function tryBubblewrap({ network, hidden, path, workspace }: SandboxWish):
   const forms = options.canDisableUserns ? [options, { ...options, canDisableUserns: false }] : [options];
   let why = known.why;
   for (const form of forms) {
-    const trial = await attempt(program, [...supported(systemArgs(form), form), "--", "/bin/sh", "-c", ":"], path);
-    if (trial.isDone) return form;
+    const trial = attempt(program, [...supported(systemArgs(form), form), "--", "/bin/sh", "-c", ":"], path);
+    if (trial.isDone) return bubblewrap(form);
     why = trial.why;
   }
   return `bubblewrap does not work here${why === "" ? "" : ` (${why})`}`;
 }
 
-async function attempt(
-  program: string,
-  args: readonly string[],
-  path: string,
-): Promise<{ isDone: boolean; stdout: string; why: string }> {
-  try {
-    const { stdout } = await run(program, args, { env: { PATH: path }, timeout: trialMs });
-    return { isDone: true, stdout, why: "" };
-  } catch (reason) {
-    const { stderr = "" } = reason as { stderr?: string };
-    return { isDone: false, stdout: "", why: oneLine(stderr).replace(/^bwrap: /, "") };
-  }
+function attempt(program: string, args: string[], path: string): { isDone: boolean; stdout: string; why: string } {
+  const { status, stdout, stderr } = spawnSync(program, args, {
+    env: { PATH: path },
+    timeout: trialMs,
+    encoding: "utf8",
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  return { isDone: status === 0, stdout: stdout ?? "", why: oneLine(stderr ?? "").replace(/^bwrap: /, "") };
 }

@@ -6,10 +6,11 @@ import { checkInput } from "../../../src/tool/check-input.js";
 import { checkOutput } from "../../../src/tool/check-output.js";
 import { ToolRegistry } from "../../../src/tool/registry.js";
 import type { ToolDefinition } from "../../../src/tool/tool.js";
+import { everyTool } from "../every-tool.js";
 import { KeptContext } from "../support.js";
 
 const folder = join(import.meta.dirname, "../../../src/tool/builtin");
-const all = builtinTools({ workspace: "/" });
+const all = everyTool();
 const registry = new ToolRegistry(all);
 const byName = (name: string): ToolDefinition => registry.get(name)!;
 
@@ -56,16 +57,18 @@ describe.each(all.map((tool) => [tool.name, tool] as const))("%s", (name, tool) 
   ])("T5: describes a call with %s in one line", (_, text) => {
     const spoken = { question: text, options: [text], message: text, summary: text, thoughts: [text] };
     const changed = { content: text, old_text: text, new_text: text, from: text, to: text, patch: text, items: [text] };
-    const fields = { path: text, ...spoken, ...changed };
+    const fields = { path: text, command: text, revision: text, ...spoken, ...changed };
     expect(tool.describe(fields)).toMatch(/^[^\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069\p{Cs}]{1,1000}$/u);
   });
 
-  test.each(["null", "[]", '{"path": 1, "question": 1, "message": 1, "summary": 1, "thoughts": 1}', "{"])(
-    "does not take %s",
-    (text) => {
-      expect(checkInput(tool, text).ok).toBe(false);
-    },
-  );
+  test.each([
+    "null",
+    "[]",
+    '{"path": 1, "question": 1, "message": 1, "summary": 1, "thoughts": 1, "revision": 1}',
+    "{",
+  ])("does not take %s", (text) => {
+    expect(checkInput(tool, text).ok).toBe(false);
+  });
 });
 
 describe("clarify", () => {

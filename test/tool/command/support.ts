@@ -23,14 +23,8 @@ export const ways = [
   { way: "in bubblewrap (needs it)", sandbox: "bubblewrap", isHere: hasBubblewrap() },
 ] as const;
 
-export const prepared = (
-  changes: Partial<CommandSettings> = {},
-  around: { environment?: Record<string, string>; hidden?: string[]; workspace?: string } = {},
-): Promise<Commands> =>
-  prepareCommands(
-    { ...settings, ...changes },
-    { environment: process.env, hidden: [], workspace: undefined, ...around },
-  );
+export const prepared = (changes: Partial<CommandSettings> = {}): Commands =>
+  prepareCommands({ ...settings, ...changes }, undefined);
 
 /** A context of one call, whose processes can be told from all others. */
 export class CallContext extends KeptContext {
