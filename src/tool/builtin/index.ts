@@ -1,6 +1,7 @@
 // The tools that come with Heddle: one file each beside this one, and one line each in the list.
 import { type CommandSettings, prepareCommands } from "../command/commands.js";
 import type { ToolDefinition } from "../tool.js";
+import type { WebSettings } from "../web/settings.js";
 import { applyPatch } from "./apply-patch.js";
 import { clarify } from "./clarify.js";
 import { deleteFile } from "./delete-file.js";
@@ -13,6 +14,8 @@ import { moveFile } from "./move-file.js";
 import { runCommand } from "./run-command.js";
 import { think } from "./think.js";
 import { updateTodos } from "./update-todos.js";
+import { webFetch } from "./web-fetch.js";
+import { webSearch } from "./web-search.js";
 import { workComplete } from "./work-complete.js";
 import { writeFile } from "./write-file.js";
 
@@ -24,15 +27,23 @@ export interface BuiltinSettings {
   readonly workspace: string | undefined;
   /** How commands are run. Undefined: none are. */
   readonly commands?: CommandSettings;
+  /** What may be reached on the web. Undefined: nothing. */
+  readonly web?: WebSettings;
 }
 
 /** What an agent is offered. Throws `invalid_config` when commands cannot be held in as they should be. */
-export function builtinTools({ workspace, commands }: BuiltinSettings): ToolDefinition[] {
-  if (workspace === undefined) return [...everywhere];
-  return [...everywhere, ...inWorkspace, ...(commands ? commandTools(commands, workspace) : [])];
+export function builtinTools({ workspace, commands, web }: BuiltinSettings): ToolDefinition[] {
+  const anywhere = [...everywhere, ...(web ? webTools(web) : [])];
+  if (workspace === undefined) return anywhere;
+  return [...anywhere, ...inWorkspace, ...(commands ? commandTools(commands, workspace) : [])];
 }
 
 function commandTools(settings: CommandSettings, workspace: string): ToolDefinition[] {
   const commands = prepareCommands(settings, workspace);
   return [gather(commands), gitDiff(commands), runCommand(commands)];
+}
+
+/** Without a service to ask there is no search. */
+function webTools({ search, ...settings }: WebSettings): ToolDefinition[] {
+  return [webFetch(settings), ...(search ? [webSearch({ ...settings, search })] : [])];
 }

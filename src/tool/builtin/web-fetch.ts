@@ -40,13 +40,13 @@ export const webFetch = (settings: Settings, network: Network = {}) =>
     }),
     output: z.object({
       url: z.string().describe("Where redirects led"),
-      status: z.number().int(),
-      title: z.string(),
-      media_type: z.string(),
+      status: z.number().int().describe("Of HTTP: a success"),
+      title: z.string().describe("Empty when it has none"),
+      media_type: z.string().describe("As the server says it; empty when it does not"),
       bytes: z.number().int().describe("As received, unpacked"),
       text: z.string().describe("The part that was asked for"),
-      start: z.number().int(),
-      total_chars: z.number().int(),
+      start: z.number().int().describe("Where that part begins"),
+      total_chars: z.number().int().describe("How long the whole text is"),
     }),
     describe: ({ url }) => `Fetching ${oneLine(url)}`,
     // The line above is cut: whoever says yes must see all that the address gives away. Nobody is asked about what cannot be.
