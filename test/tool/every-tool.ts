@@ -1,6 +1,28 @@
 // The built-in tools, as a server offers them that has everything configured.
-import { defaultConfig } from "../../src/config.js";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type AgentConfig, defaultConfig } from "../../src/config.js";
 import { builtinTools } from "../../src/tool/builtin/index.js";
 import type { ToolDefinition } from "../../src/tool/tool.js";
 
-export const everyTool = (): ToolDefinition[] => builtinTools({ ...defaultConfig.agent, workspace: "/" });
+export interface EveryToolOptions {
+  /** How commands are held in. */
+  readonly sandbox?: AgentConfig["commands"]["sandbox"];
+  /** `host:port` of a search service, and the only private host that may be fetched from. */
+  readonly webHost?: string;
+}
+
+export function everyTool({ sandbox = "none", webHost = "127.0.0.1:1" }: EveryToolOptions = {}): ToolDefinition[] {
+  const { agent } = defaultConfig;
+  const configured: AgentConfig = {
+    ...agent,
+    workspace: join(tmpdir(), "heddle-workspace-of-every-tool"),
+    commands: { ...agent.commands, sandbox },
+    web: {
+      ...agent.web,
+      allowHosts: [webHost],
+      search: { backend: "searxng", url: `http://${webHost}`, key: undefined },
+    },
+  };
+  return builtinTools(configured);
+}

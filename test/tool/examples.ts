@@ -1,33 +1,15 @@
 // A call of each built-in tool that succeeds in a sample workspace: what `toolConformance` starts from.
-import { randomUUID } from "node:crypto";
-import { writeFile } from "node:fs/promises";
+import { execFile } from "node:child_process";
+import { appendFile } from "node:fs/promises";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import type { ToolUnderTest } from "../conformance/tool.js";
-import { commitAll } from "../support/git.js";
+import { endlessWord, type SampleWeb } from "./sample-web.js";
 
 export type ToolExample = Omit<ToolUnderTest, "tool">;
 
-/** Changes one file, makes another and deletes a third: abort may not leave some of it. */
-const patch = `--- a/src/port.ts
-+++ b/src/port.ts
-@@ -1 +1 @@
--export const port = 8080;
-+export const port = 9090;
---- /dev/null
-+++ b/src/host.ts
-@@ -0,0 +1 @@
-+export const host = "127.0.0.1";
---- a/old.log
-+++ /dev/null
-@@ -1,2 +0,0 @@
--one
--two
-`;
-
-/** Stands in the command line of a command that does not end. */
-const mark = `heddle-endless-${randomUUID()}`;
-
-export const examples: Readonly<Record<string, ToolExample>> = {
+/** By name. A tool without one is a red test. */
+export const examplesWith = (web: SampleWeb): Readonly<Record<string, ToolExample>> => ({
   clarify: { input: { question: "Which environment?", options: ["staging", "production"] } },
   inform_user: { input: { message: "Half of it is done." } },
   work_complete: { input: { summary: "All of it is done." } },
@@ -46,16 +28,51 @@ export const examples: Readonly<Record<string, ToolExample>> = {
   apply_patch: { input: { patch } },
   move_file: { input: { from: "src/port.ts", to: "lib/port.ts" } },
   delete_file: { input: { path: "old.log" } },
-  gather: { input: { command: "git status --short" }, prepare: commitAll },
-  git_diff: {
-    input: { revision: "HEAD" },
-    prepare: async (workspace) => {
-      await commitAll(workspace);
-      await writeFile(join(workspace, "src/port.ts"), "export const port = 9090;\n");
-    },
-  },
+  gather: { input: { command: "git status --short" }, prepare: changedRepository },
+  git_diff: { input: { revision: "HEAD", paths: ["src"] }, prepare: changedRepository },
   run_command: {
-    input: { command: "grep -c port src/port.ts", timeout_seconds: 60, description: "Count" },
-    endless: { input: { command: `sh -c 'echo ready; sleep 1000; : ${mark}' ${mark}` }, mark },
+    input: { command: "printf 'hello\\n'", timeout_seconds: 60, description: "Says hello" },
+    endless: { input: { command: `setsid sleep ${forEver} & sleep ${forEver} & echo begun; wait` }, mark: forEver },
   },
-};
+  web_search: {
+    input: { query: "weaving" },
+    endless: { input: { query: endlessWord }, begun: web.asked },
+  },
+  web_fetch: {
+    input: { url: `${web.url}/weaving` },
+    endless: { input: { url: `${web.url}/${endlessWord}` }, begun: web.asked },
+  },
+});
+
+/** Seconds, and known from those of any other process. */
+const forEver = `7${process.pid}.25`;
+
+/** Changes one file, makes another and deletes a third: abort may not leave some of it. */
+const patch = `--- a/src/port.ts
++++ b/src/port.ts
+@@ -1 +1 @@
+-export const port = 8080;
++export const port = 9090;
+--- /dev/null
++++ b/src/host.ts
+@@ -0,0 +1 @@
++export const host = "127.0.0.1";
+--- a/old.log
++++ /dev/null
+@@ -1,2 +0,0 @@
+-one
+-two
+`;
+
+const run = promisify(execFile);
+
+/** A repository with one commit, and a change since. */
+async function changedRepository(workspace: string): Promise<void> {
+  const env = { PATH: process.env["PATH"], HOME: workspace, GIT_CONFIG_NOSYSTEM: "1" };
+  const git = (...args: string[]) =>
+    run("git", ["-c", "user.name=A", "-c", "user.email=a@b", ...args], { cwd: workspace, env });
+  await git("init", "--quiet");
+  await git("add", ".");
+  await git("commit", "--quiet", "--message", "Begin");
+  await appendFile(join(workspace, "src/port.ts"), "export const host = 1;\n");
+}
