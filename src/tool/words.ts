@@ -13,3 +13,7 @@ export const oneLine = (text: string): string => cleanSummary(text, lineUnits);
 
 /** `1 entry`, `14 entries`. */
 export const counted = (count: number, one: string, many: string): string => `${count} ${count === 1 ? one : many}`;
+
+/** A name may hold line breaks and terminal codes; a line must not. Everything else stays as it is, for the model to use. */
+export const visible = (name: string): string =>
+  name.replace(/[\p{Cc}\p{Cf}\p{Cs}\u2028\u2029]/gu, (char) => `\\u{${char.codePointAt(0)!.toString(16)}}`);

@@ -8,9 +8,12 @@ import { deleteFile } from "./delete-file.js";
 import { editFile } from "./edit-file.js";
 import { gather } from "./gather.js";
 import { gitDiff } from "./git-diff.js";
+import { globFiles } from "./glob-files.js";
+import { grepFiles } from "./grep-files.js";
 import { informUser } from "./inform-user.js";
 import { listDirectory } from "./list-directory.js";
 import { moveFile } from "./move-file.js";
+import { readFile } from "./read-file.js";
 import { runCommand } from "./run-command.js";
 import { think } from "./think.js";
 import { updateTodos } from "./update-todos.js";
@@ -20,7 +23,17 @@ import { workComplete } from "./work-complete.js";
 import { writeFile } from "./write-file.js";
 
 const everywhere: readonly ToolDefinition[] = [clarify, informUser, think, updateTodos, workComplete];
-const inWorkspace: readonly ToolDefinition[] = [applyPatch, deleteFile, editFile, listDirectory, moveFile, writeFile];
+const inWorkspace: readonly ToolDefinition[] = [
+  applyPatch,
+  deleteFile,
+  editFile,
+  listDirectory,
+  moveFile,
+  writeFile,
+  globFiles,
+  grepFiles,
+  readFile,
+];
 
 export interface BuiltinSettings {
   /** Undefined: there is none, and tools that work in it are left out. */

@@ -1,7 +1,7 @@
 // Lists one directory of the workspace. What it holds is read once, in bounded memory, however much that is.
 import { z } from "zod";
 import { defineTool, type ToolContext } from "../tool.js";
-import { counted, oneLine } from "../words.js";
+import { counted, oneLine, visible } from "../words.js";
 import { type OpenDirectory, Workspace } from "../workspace/workspace.js";
 
 /** The others are counted. */
@@ -88,10 +88,6 @@ function lineOf({ name, type, size }: Entry): string {
   if (type === "symlink") return `${visible(name)} (symbolic link)`;
   return size === undefined ? visible(name) : `${visible(name)} (${counted(size, "byte", "bytes")})`;
 }
-
-/** A name may hold line breaks and terminal codes; a line must not. Everything else stays as it is, for the model to use. */
-const visible = (name: string): string =>
-  name.replace(/[\p{Cc}\p{Cf}\p{Cs}\u2028\u2029]/gu, (char) => `\\u{${char.codePointAt(0)!.toString(16)}}`);
 
 const countWords = (listed: number, total: number): string =>
   listed === total ? counted(total, "entry", "entries") : `${listed} of ${total} entries`;
