@@ -1,9 +1,8 @@
 // The sandbox of bubblewrap: namespaces of its own for processes, network, users and mounts; the system read-only, the workspace
 // writable, nothing of the server's in sight.
-import { realpath } from "node:fs/promises";
 import { ToolFailure } from "../tool.js";
 import { guardGit } from "./git-guard.js";
-import { hidingArgs } from "./hidden-places.js";
+import { hidePlaces } from "./hidden-places.js";
 import type { HeldCommand, Sandbox, SandboxedCommand } from "./sandbox.js";
 
 export interface BubblewrapOptions {
@@ -36,12 +35,13 @@ async function hold(command: SandboxedCommand, options: BubblewrapOptions): Prom
       code: "EINVAL",
     });
   const guard = access === "write" ? await guardGit(workspace) : undefined;
-  const hidden = await Promise.all(options.hidden.map((path) => realpath(path).catch(() => path)));
+  const hiding = await hidePlaces(workspace, env["HOME"], options.hidden);
   const args = [
     ...systemArgs(options),
+    ...hiding.around,
     ...(access === "write" ? ["--bind", workspace, workspace] : ["--ro-bind", workspace, workspace]),
     ...(guard?.args ?? []),
-    ...(await hidingArgs(env["HOME"], hidden)),
+    ...hiding.within,
     "--chdir",
     cwd,
   ];

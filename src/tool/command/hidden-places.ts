@@ -1,6 +1,6 @@
 // What commands in a sandbox cannot even read: where keys lie, and the sockets of services that would do for a command what the
 // sandbox keeps it from.
-import { lstat } from "node:fs/promises";
+import { lstat, realpath } from "node:fs/promises";
 import { isAbsolute, join } from "node:path";
 
 /** Below the home directory. */
@@ -40,17 +40,34 @@ const ofHome = [
 /** Of the system. A server that runs as root could read them. */
 const ofSystem = ["/etc/shadow", "/etc/shadow-", "/etc/gshadow", "/etc/gshadow-", "/etc/sudoers", "/etc/sudoers.d"];
 
-/** Arguments of bubblewrap that hide them, where they are. `further`: absolute paths of the server's own. */
-export async function hidingArgs(home: string | undefined, further: readonly string[]): Promise<string[]> {
-  const below = home !== undefined && isAbsolute(home) ? ofHome.map((name) => join(home, name)) : [];
-  const args = await Promise.all([...below, ...ofSystem, ...further].map(hide));
-  return args.flat();
+export interface Hiding {
+  /** Arguments of bubblewrap for places that the workspace is inside of: to be followed by the workspace itself. */
+  readonly around: readonly string[];
+  /** For all others: to follow the workspace, for they may lie in it. */
+  readonly within: readonly string[];
 }
 
+/** `further`: absolute paths of the server's own. What is not there is not hidden. */
+export async function hidePlaces(
+  workspace: string,
+  home: string | undefined,
+  further: readonly string[],
+): Promise<Hiding> {
+  const below = home !== undefined && isAbsolute(home) ? ofHome.map((name) => join(home, name)) : [];
+  const places = await Promise.all(
+    [...below, ...ofSystem, ...further].map((path) => realpath(path).catch(() => undefined)),
+  );
+  const real = [...new Set(places.filter((path) => path !== undefined))];
+  const around = real.filter((path) => workspace === path || workspace.startsWith(`${path}/`));
+  const within = await Promise.all(real.filter((path) => !around.includes(path)).map(hide));
+  return { around: around.flatMap((path) => [...small, "--tmpfs", path]), within: within.flat() };
+}
+
+const small = ["--size", "4096"] as const;
+
+/** An empty directory, or a file that cannot be opened. */
 async function hide(path: string): Promise<string[]> {
   const found = await lstat(path).catch(() => undefined);
-  if (found === undefined) return [];
-  // An empty directory, or a file that cannot be opened. What a link leads to is hidden by its own name, if at all.
-  if (found.isDirectory()) return ["--size", "4096", "--tmpfs", path, "--remount-ro", path];
-  return found.isFile() ? ["--ro-bind", "/dev/null", path] : [];
+  if (found?.isDirectory()) return [...small, "--tmpfs", path, "--remount-ro", path];
+  return found === undefined ? [] : ["--ro-bind", "/dev/null", path];
 }
