@@ -165,7 +165,7 @@ export class Runs {
       const launching = [...this.#launching].filter(([, name]) => name === nameOf(key));
       await Promise.allSettled(launching.map(([launched]) => launched));
       const isTold = tell();
-      const { isSuspended } = await this.#writeAndLaunch(key, (draft) => {
+      const { isSuspended } = await this.#changeAndLaunch(key, (draft) => {
         const isSuspended = draft.state.run?.suspended ?? false;
         const { runId } = draft.document;
         return { runId, isSuspended, started: inLog(draft, isTold) };
@@ -180,7 +180,7 @@ export class Runs {
    */
   async answer(key: ThreadKey, toolCallId: string, answer: ApprovalAnswer): Promise<void> {
     let result: CallResult | undefined;
-    const { runId, started } = await this.#writeAndLaunch(key, (draft) => {
+    const { runId, started } = await this.#changeAndLaunch(key, (draft) => {
       result = answerApproval(draft, toolCallId, answer);
       return { runId: draft.document.runId, started: resumeRun(draft) };
     });
@@ -225,6 +225,25 @@ export class Runs {
     for (const { run } of this.#active.values()) run.stop({ kind: "server_stopping" });
     while (this.#launching.size > 0) await Promise.allSettled(this.#launching.keys());
     await Promise.all([...this.#active.values()].map(({ done }) => done));
+  }
+
+  /**
+   * The same for a change that may be refused because of what others have just changed: that counts once it is stored, and so does
+   * the refusal. Contract: refuses before it records anything.
+   */
+  async #changeAndLaunch<L extends Launch>(key: ThreadKey, change: (draft: ThreadDraft) => L): Promise<L> {
+    let refusal: unknown;
+    const launch = await this.#writeAndLaunch(key, (draft): L | Launch => {
+      try {
+        return change(draft);
+      } catch (error) {
+        if (draft.frames.length > 0) throw error;
+        refusal = error;
+        return { runId: "", started: undefined };
+      }
+    });
+    if (refusal !== undefined) throw refusal;
+    return launch as L;
   }
 
   /** Works on the run that the write leaves, as soon as it is stored. */
