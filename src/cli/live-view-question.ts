@@ -20,6 +20,8 @@ interface Room {
 
 const indent = "  ";
 const bodyIndent = "    ";
+/** Of a row that goes on with the line above: it must not pass for a line of its own. */
+const restIndent = "  ↪ ";
 const cursor = "▌";
 
 /** At most `room` lines, and at least the heading and the line to type in. */
@@ -40,18 +42,19 @@ export function askedLines({ heading, why, body, seeAll }: Question, { columns, 
     ...(why === "" || room < 3 ? [] : [clipLine(lineOf(`${indent}${why}`, "dim"), columns)]),
   ];
   const rows = body.flatMap((line, index) =>
-    wrapLine(line, Math.max(1, columns - bodyIndent.length)).map((row) => ({ row, index })),
+    wrapLine(line, Math.max(1, columns - bodyIndent.length)).map((row, place) => ({
+      row: [{ text: place === 0 ? bodyIndent : restIndent }, ...row],
+      index,
+    })),
   );
   const free = room - top.length;
-  if (rows.length <= free) return [...top, ...rows.map(({ row }) => indented(row))];
+  if (rows.length <= free) return [...top, ...rows.map(({ row }) => row)];
   const shown = rows.slice(0, Math.max(0, free - 1));
   // A line that is shown in part counts as one that is not.
   const left = body.length - (rows[shown.length]?.index ?? body.length);
   const more = lineOf(`${indent}… ${left} more ${left === 1 ? "line" : "lines"}, not shown: ${seeAll}`, "yellow");
-  return [...top, ...shown.map(({ row }) => indented(row)), ...(free > 0 ? [clipLine(more, columns)] : [])];
+  return [...top, ...shown.map(({ row }) => row), ...(free > 0 ? [clipLine(more, columns)] : [])];
 }
-
-const indented = (line: Line): Line => [{ text: bodyIndent }, ...line];
 
 /** The end of what is typed is what is looked at. */
 function typingLine({ typed, isUnclear }: OpenQuestion, columns: number): Line {

@@ -154,7 +154,7 @@ export class Approver {
     if (answering !== "nobody" || !isForNobody || this.#hasToldWhatToDo) return;
     this.#hasToldWhatToDo = true;
     view.note(
-      "calls that need a yes are denied, for nobody can be asked here: use a terminal, add --yes, or set agent.trusted in the configuration",
+      "calls that need a yes are denied, for nobody can be asked here: run it on a terminal, add --yes, or set agent.trusted in the configuration",
     );
   }
 }
