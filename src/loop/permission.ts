@@ -19,14 +19,15 @@ export type Permission = Answer | { readonly kind: "refused"; readonly end: Call
 export async function permission(run: Run, call: CallInput, scope: Scope): Promise<Permission> {
   if (scope.stopped) return refused(endingOf(scope.stopped));
   const { standing } = call;
+  const tool = call.tool!;
+  const policy = run.approvals.policyOf(tool);
+  // Also of a call that was asked for under another policy.
+  if (policy === "deny") return refused(denied(`The policy of this server does not allow ${tool.name}`));
   if (standing?.kind === "approved") return verified(run, call, { scope, sha256: standing.sha256 });
   if (standing?.kind === "waiting") return waitForAnswer(run, call, { scope, sha256: standing.sha256 });
-  const tool = call.tool!;
-  switch (run.approvals.policyOf(tool)) {
+  switch (policy) {
     case "allow":
       return { kind: "allowed" };
-    case "deny":
-      return refused(denied(`The policy of this server does not allow ${tool.name}`));
     case "ask":
       if (run.options.approvalMode === ApprovalMode.DENY)
         return refused(denied(`Nobody is here to say yes to ${tool.name}`));

@@ -1,9 +1,7 @@
-// The runs that this process works on: started by a message, gone on with after a restart, called off, and let go when the
-// server stops. Whatever happens to one, its thread is free in the end (T1).
-import { setTimeout as sleep } from "node:timers/promises";
-import { type EventLog, nameOf, type ThreadKey } from "../log/event-log.js";
+// What can be done to the runs of Heddle's own: a message starts one, a restart goes on with it, a person answers what it asks,
+// anybody calls it or one of its calls off, and the server lets them go when it stops.
+import type { EventLog, ThreadKey } from "../log/event-log.js";
 import type { Model } from "../model/model.js";
-import { interruptRun } from "../recorder/interrupt.js";
 import type { LeaseClock } from "../recorder/lease-clocks.js";
 import type { Recorder } from "../recorder/recorder.js";
 import { RunRecorder } from "../recorder/run-recorder.js";
@@ -13,6 +11,7 @@ import type { OpenCall } from "../thread/open-call.js";
 import { ApprovalDecision, type RunDocument } from "../thread/schema.js";
 import { timestampMs } from "../thread/time.js";
 import type { ToolRegistry } from "../tool/registry.js";
+import { ActiveRuns } from "./active-runs.js";
 import { type ApprovalSettings, Approvals } from "./approvals.js";
 import { driveRun } from "./drive-run.js";
 import { type RunDefaults, resolveOptions, toolsFor } from "./options.js";
@@ -40,14 +39,9 @@ export interface RunsParts {
   readonly onError: (error: unknown, key: ThreadKey) => void;
 }
 
-interface Launch {
-  readonly runId: string;
-  /** The run to work on. Undefined: there is nothing to do. */
-  readonly started: RunDocument | undefined;
-}
-
 /** Runs under way at the same time. */
 const mostRuns = 1000;
+
 const nobodyAnswered: ApprovalAnswer = {
   decision: ApprovalDecision.EXPIRED,
   reason: "",
@@ -64,19 +58,18 @@ const isSettled = (error: unknown): boolean =>
 /** A run is taken up in far fewer steps than this. */
 const callOffAttempts = 10;
 
-/** Between tries to end a run whose thread cannot be written. */
-const giveUpEveryMs = 1_000;
-
 export class Runs {
   readonly #parts: RunsParts;
-  readonly #active = new Map<string, { readonly run: Run; readonly done: Promise<void> }>();
-  /** Writes that leave a run to be worked on, and their threads. */
-  readonly #launching = new Map<Promise<unknown>, string>();
-  readonly #closing = new AbortController();
+  readonly #active: ActiveRuns;
   readonly #approvals: Approvals;
 
   constructor(parts: RunsParts) {
     this.#parts = parts;
+    this.#active = new ActiveRuns({
+      ...parts,
+      create: (key, runId, document) => this.#create(key, runId, document),
+      drive: (run, document) => driveRun(run, { log: parts.log, document }),
+    });
     this.#approvals = new Approvals(parts.policy, (key, toolCallId) => this.#expire(key, toolCallId), parts.clock);
   }
 
@@ -94,12 +87,12 @@ export class Runs {
 
   /** Starts a run, or finds the one that the same request started. Resolves with its id once the message is stored. */
   async start(key: ThreadKey, request: SendRequest): Promise<string> {
-    if (this.#closing.signal.aborted)
+    if (this.#active.isClosing)
       throw new HeddleError("shutting_down", "The server is shutting down: send the message again elsewhere or later");
     const options = resolveOptions(request.options, this.#parts.defaults, this.#parts.tools);
     const model = this.#parts.modelFor(options.model);
-    const isFull = this.#active.size + this.#launching.size >= mostRuns;
-    const { runId } = await this.#writeAndLaunch(key, (draft) =>
+    const isFull = this.#active.expected >= mostRuns;
+    const { runId } = await this.#active.write(key, (draft) =>
       startRun(draft, request, { options, modelName: model.name, isFull }),
     );
     return runId;
@@ -109,9 +102,9 @@ export class Runs {
   async cancel(key: ThreadKey, runId: string, reason = ""): Promise<void> {
     await this.#callOff(key, {
       tell: () => {
-        const active = this.#active.get(runId);
-        if (active?.run.key.threadId !== key.threadId) return false;
-        active.run.stop({ kind: "cancelled", reason });
+        const run = this.#active.get(runId);
+        if (run?.key.threadId !== key.threadId) return false;
+        run.stop({ kind: "cancelled", reason });
         return true;
       },
       inLog: (draft, isTold) => {
@@ -131,10 +124,11 @@ export class Runs {
     let runId = "";
     await this.#callOff(key, {
       tell: () => {
-        for (const { run } of this.#active.values()) if (run.stopCall(toolCallId, stop)) return true;
+        if (this.#active.stopCall(toolCallId, stop)) return true;
         // A run that has just been taken up again has not come to its calls yet.
-        this.#active.get(runId)?.run.callScope(toolCallId).stop(stop);
-        return this.#active.has(runId);
+        const run = this.#active.get(runId);
+        run?.callScope(toolCallId).stop(stop);
+        return run !== undefined;
       },
       inLog: (draft, isTold) => {
         const { lease } = draft.document;
@@ -161,11 +155,9 @@ export class Runs {
     { tell, inLog }: { tell: () => boolean; inLog: (draft: ThreadDraft, isTold: boolean) => RunDocument | undefined },
   ): Promise<void> {
     for (let attempt = 0; attempt < callOffAttempts; attempt++) {
-      // A run whose first event somebody has seen may not be launched yet.
-      const launching = [...this.#launching].filter(([, name]) => name === nameOf(key));
-      await Promise.allSettled(launching.map(([launched]) => launched));
+      await this.#active.launched(key);
       const isTold = tell();
-      const { isSuspended } = await this.#changeAndLaunch(key, (draft) => {
+      const { isSuspended } = await this.#active.change(key, (draft) => {
         const isSuspended = draft.state.run?.suspended ?? false;
         const { runId } = draft.document;
         return { runId, isSuspended, started: inLog(draft, isTold) };
@@ -180,15 +172,15 @@ export class Runs {
    */
   async answer(key: ThreadKey, toolCallId: string, answer: ApprovalAnswer): Promise<void> {
     let result: CallResult | undefined;
-    const { runId, started } = await this.#changeAndLaunch(key, (draft) => {
+    const { runId, started } = await this.#active.change(key, (draft) => {
       result = answerApproval(draft, toolCallId, answer);
       return { runId: draft.document.runId, started: resumeRun(draft) };
     });
     this.#approvals.stopClock(toolCallId);
     // A run that was suspended finds the answer in the log.
     if (started) return;
-    const waits = this.#active.get(runId)?.run.waits;
-    waits?.answer(toolCallId, result ? { kind: "ended", result } : { kind: "allowed" });
+    const run = this.#active.get(runId);
+    run?.waits.answer(toolCallId, result ? { kind: "ended", result } : { kind: "allowed" });
   }
 
   /** Nobody answered. A call that does not wait any more needs nothing. */
@@ -205,7 +197,7 @@ export class Runs {
   /** After a restart: what had begun is interrupted, what waits stays, and the run goes on or ends. */
   async recover(key: ThreadKey): Promise<void> {
     let waiting: OpenCall[] = [];
-    await this.#writeAndLaunch(key, (draft) => {
+    await this.#active.write(key, (draft) => {
       const { runId } = draft.document;
       const { afterRestart } = this.#parts;
       const started = recoverRun(draft, { afterRestart, isOffered: (model) => this.#isOffered(model) });
@@ -220,44 +212,8 @@ export class Runs {
 
   /** Calls off what runs, and waits for it: a second or two. Runs that go on after a restart are left open. */
   async close(): Promise<void> {
-    this.#closing.abort();
     this.#approvals.dispose();
-    for (const { run } of this.#active.values()) run.stop({ kind: "server_stopping" });
-    while (this.#launching.size > 0) await Promise.allSettled(this.#launching.keys());
-    await Promise.all([...this.#active.values()].map(({ done }) => done));
-  }
-
-  /**
-   * The same for a change that may be refused because of what others have just changed: that counts once it is stored, and so does
-   * the refusal. Contract: refuses before it records anything.
-   */
-  async #changeAndLaunch<L extends Launch>(key: ThreadKey, change: (draft: ThreadDraft) => L): Promise<L> {
-    let refusal: unknown;
-    const launch = await this.#writeAndLaunch(key, (draft): L | Launch => {
-      try {
-        return change(draft);
-      } catch (error) {
-        if (draft.frames.length > 0) throw error;
-        refusal = error;
-        return { runId: "", started: undefined };
-      }
-    });
-    if (refusal !== undefined) throw refusal;
-    return launch as L;
-  }
-
-  /** Works on the run that the write leaves, as soon as it is stored. */
-  async #writeAndLaunch<L extends Launch>(key: ThreadKey, write: (draft: ThreadDraft) => L): Promise<L> {
-    const launched = this.#parts.recorder.write(key, write).then((launch) => {
-      if (launch.started) this.#launch(key, launch.runId, launch.started);
-      return launch;
-    });
-    this.#launching.set(launched, nameOf(key));
-    try {
-      return await launched;
-    } finally {
-      this.#launching.delete(launched);
-    }
+    await this.#active.close();
   }
 
   #isOffered(model: string): boolean {
@@ -268,10 +224,10 @@ export class Runs {
     }
   }
 
-  #launch(key: ThreadKey, runId: string, document: RunDocument): void {
-    const { log, recorder, tools, modelFor, limits, workspace } = this.#parts;
+  #create(key: ThreadKey, runId: string, document: RunDocument): Run {
+    const { recorder, tools, modelFor, limits, workspace, afterRestart } = this.#parts;
     const options = document.options!;
-    const run = new Run({
+    return new Run({
       key,
       runId,
       recorder: new RunRecorder(recorder, key, { runId }),
@@ -281,50 +237,9 @@ export class Runs {
       options,
       limits,
       approvals: this.#approvals,
-      staysOpen: this.#parts.afterRestart === "continue",
+      staysOpen: afterRestart === "continue",
       usage: document.usage,
       steps: document.steps,
     });
-    // A run that was suspended a moment ago may still be leaving.
-    const before = this.#active.get(runId)?.done;
-    const work = async (): Promise<void> => {
-      try {
-        if (before && !(await this.#isStillOpen(run, before))) return;
-        await driveRun(run, { log, document });
-      } catch (error) {
-        this.#parts.onError(error, key);
-        await this.#giveUp(run);
-      } finally {
-        run.recorder.close();
-        if (this.#active.get(runId)?.run === run) this.#active.delete(runId);
-      }
-    };
-    if (this.#closing.signal.aborted) run.stop({ kind: "server_stopping" });
-    this.#active.set(runId, { run, done: work() });
-  }
-
-  /** Whoever left it may have had to end it. */
-  async #isStillOpen({ key, runId }: Run, before: Promise<void>): Promise<boolean> {
-    await before;
-    return this.#parts.recorder.write(key, (draft) => draft.state.run?.runId === runId);
-  }
-
-  /** Something broke that is not the model's or a tool's fault. The thread is freed as soon as it can be written. */
-  async #giveUp({ key, runId }: Run): Promise<void> {
-    const why = { reason: "something inside the server failed; its log says more", kind: "internal" };
-    for (let attempt = 1; ; attempt++) {
-      try {
-        await this.#parts.recorder.write(key, (draft) => {
-          if (draft.state.run?.runId === runId) interruptRun(draft, why);
-        });
-        return;
-      } catch (error) {
-        if (isError(error, "thread_deleted") || isError(error, "thread_not_found")) return;
-        if (attempt === 1) this.#parts.onError(error, key);
-      }
-      // At the next start, recovery does it.
-      const isClosing = await sleep(giveUpEveryMs, false, { signal: this.#closing.signal }).catch(() => true);
-      if (isClosing) return;
-    }
   }
 }
