@@ -25,7 +25,7 @@ export const globFiles = defineTool({
   }),
   output: z.object({
     files: z.array(z.string()).describe("From the workspace"),
-    total: z.number().int(),
+    total: z.number().int().describe("How many there are"),
     missed_directories: z.number().int().describe("Directories that could not be read"),
     stopped: z.boolean().describe("There was too much to look at all of it"),
   }),

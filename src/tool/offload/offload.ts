@@ -75,10 +75,16 @@ export function offload<Job, Result, Progress = never>(
 const thrownThere = ({ message, code }: Extract<FromThread, { type: "thrown" }>): Error =>
   code === undefined ? new Error(message) : new ToolFailure(message, { code });
 
-const brokenThread = (reason: NodeJS.ErrnoException): Error =>
-  reason.code === "ERR_WORKER_OUT_OF_MEMORY"
-    ? new ToolFailure("It needs too much memory; ask for less at a time", { code: "ENOMEM", cause: reason })
-    : reason;
+function brokenThread(reason: NodeJS.ErrnoException): Error {
+  const failure = failures[reason.code ?? ""];
+  return failure ? new ToolFailure(failure.message, { code: failure.code, cause: reason }) : reason;
+}
+
+/** By the code that Node gives them. */
+const failures: Readonly<Record<string, { readonly message: string; readonly code: string }>> = {
+  ERR_WORKER_OUT_OF_MEMORY: { message: "It needs too much memory; ask for less at a time", code: "ENOMEM" },
+  ERR_WORKER_INIT_FAILED: { message: "The machine is too busy to start it; try again later", code: "EAGAIN" },
+};
 
 /** The module `name` beside the one at `here`, be it source or built. */
 export const moduleBeside = (here: string, name: string): URL =>
