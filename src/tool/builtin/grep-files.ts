@@ -16,13 +16,25 @@ const maxContext = 10;
 
 const searchFiles = moduleBeside(import.meta.url, "../search/search-files");
 
-const line = z.object({ number: z.number().int(), text: z.string(), match: z.boolean() });
+const line = z.object({
+  number: z.number().int().describe("From 1"),
+  text: z.string().describe("Without its line break"),
+  match: z.boolean().describe("False: it only stands around one that matches"),
+});
 
 const output = z.object({
-  files: z.array(z.object({ path: z.string(), matches: z.number().int(), lines: z.array(line) })),
+  files: z
+    .array(
+      z.object({
+        path: z.string().describe("From the workspace"),
+        matches: z.number().int().describe("Lines that match"),
+        lines: z.array(line).describe("Those that are listed"),
+      }),
+    )
+    .describe("Those with lines that are listed"),
   total_matches: z.number().int().describe("Lines that match, also those that are not listed"),
   total_files: z.number().int().describe("Files with such lines"),
-  searched_files: z.number().int(),
+  searched_files: z.number().int().describe("How many were looked at"),
   skipped_files: z.number().int().describe("Binary, too large, or not to be read"),
   missed_directories: z.number().int().describe("Directories that could not be read"),
   stopped: z.boolean().describe("There was too much to look at all of it"),

@@ -17,15 +17,15 @@ const countBytes = 32 * 1024 * 1024;
 const maxImageBytes = 5 * 1024 * 1024;
 
 const output = z.object({
-  path: z.string(),
-  type: z.enum(["text", "image"]),
+  path: z.string().describe("From the workspace"),
+  type: z.enum(["text", "image"]).describe("An image is a part of the result"),
   text: z.string().optional().describe("The lines, with a line feed between them"),
   first_line: z.number().int().optional().describe("The number of the first of them, from 1"),
   lines: z.number().int().optional().describe("How many they are"),
   total_lines: z.number().int().optional().describe("How many the file has, where they were counted"),
   cut_lines: z.number().int().optional().describe(`How many were cut after ${maxLineUnits} characters`),
   crlf: z.boolean().optional().describe("Lines end with CR LF, which the text does not show"),
-  media_type: z.string().optional(),
+  media_type: z.string().optional().describe("Of an image"),
   bytes: z.number().int().describe("The size of the file"),
 });
 type Output = z.infer<typeof output>;
