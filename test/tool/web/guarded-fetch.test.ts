@@ -329,6 +329,7 @@ describe.skipIf(!hasOpenssl())("https (needs openssl)", () => {
     ).rejects.toMatchObject({
       code: "ETLS",
     });
+    await closed(server);
   });
 
   test("a server that speaks no TLS is told as such", async () => {
