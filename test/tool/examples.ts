@@ -23,6 +23,12 @@ export const examplesWith = (web: SampleWeb): Readonly<Record<string, ToolExampl
     },
   },
   list_directory: { input: { path: "src" } },
+  read_file: { input: { path: "src/server.ts", offset: 1, limit: 10 } },
+  glob_files: { input: { pattern: "**/*.ts", path: "." } },
+  grep_files: {
+    input: { pattern: "TODO", path: ".", glob: "*.ts" },
+    endless: { input: { pattern: "^(a+)+$" }, prepare: slowToMatch },
+  },
   write_file: { input: { path: "docs/new.md", content: "# New\n" } },
   edit_file: { input: { path: "src/port.ts", old_text: "8080", new_text: "9090" } },
   apply_patch: { input: { patch } },
@@ -63,6 +69,10 @@ const patch = `--- a/src/port.ts
 -one
 -two
 `;
+
+/** A line over which a regular expression that backtracks takes for ever. */
+const slowToMatch = (workspace: string): Promise<void> =>
+  appendFile(join(workspace, "slow.txt"), `${"a".repeat(60)}b\n`);
 
 const run = promisify(execFile);
 

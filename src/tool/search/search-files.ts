@@ -43,6 +43,8 @@ const searchFiles: OffloadedWork<SearchJob, SearchResult, number> = async (job, 
   await using workspace = await Workspace.open(job.workspace);
   const missed = new Missed();
   const ticker = new Ticker(report);
+  // The first file may be the one that takes for ever.
+  report(0);
   const files: SearchResult["files"] = [];
   let [totalMatches, totalFiles, skippedFiles, shownMatches, units] = [0, 0, 0, 0, 0];
   for await (const { path, open } of candidates({ workspace, job, meant }, missed)) {
