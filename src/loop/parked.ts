@@ -56,7 +56,8 @@ export function answerApproval(draft: ThreadDraft, toolCallId: string, answer: A
   record(draft, { case: "toolCallApprovalResolved", value: { toolCallId, decision, reason, resolvedBy } });
   if (decision === ApprovalDecision.ALLOWED) return undefined;
   const { requestTime, expireTime } = approval ?? {};
-  const waitedMs = requestTime && expireTime ? timestampMs(expireTime) - timestampMs(requestTime) : 0;
+  const askedForMs = requestTime && expireTime ? timestampMs(expireTime) - timestampMs(requestTime) : 0;
+  const waitedMs = Math.ceil(askedForMs / 1_000) * 1_000; // The clock was set a moment before the question was stored.
   return endOpenCall(draft, toolCallId, decision === ApprovalDecision.DENIED ? saidNo(reason) : expired(waitedMs));
 }
 
