@@ -26,7 +26,7 @@ export interface Group {
   readonly scenarios: readonly Scenario[];
 }
 
-export interface Cast extends Pick<CoreOptions, "tools" | "limits" | "afterRestart"> {
+export interface Cast extends Pick<CoreOptions, "tools" | "limits" | "afterRestart" | "policy"> {
   /** What the user writes. */
   readonly text: string;
   readonly replies: readonly ReplyScript[];
@@ -60,14 +60,17 @@ export const toTheEnd = async ({ core, threadId }: Played): Promise<Played> => {
   return { core, threadId };
 };
 
-export const open = (stage: Stage, { replies: scripts, tools = [], limits, afterRestart = "continue" }: Cast): Core =>
-  stage.open({
+export const open = (stage: Stage, cast: Cast): Core => {
+  const { replies: scripts, tools = [], limits, afterRestart = "continue", policy } = cast;
+  return stage.open({
     model: replies(...scripts),
     tools,
     afterRestart,
+    ...(policy && { policy }),
     limits: { firstBackoffMs: 500, ...limits },
     defaults: { model: "test:model" },
   });
+};
 
 const message = ({ text, options }: Cast) => ({
   text,

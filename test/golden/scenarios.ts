@@ -1,5 +1,6 @@
 // The scenarios in the order in which docs/lifecycle.md shows them.
 import type { Group } from "./scenario.js";
+import { asked } from "./scenarios/asked.js";
 import { bodies } from "./scenarios/bodies.js";
 import { calledOff } from "./scenarios/called-off.js";
 import { failed, rejected } from "./scenarios/endings.js";
@@ -17,6 +18,7 @@ export const groups: readonly Group[] = [
   speech,
   whileRunning,
   bodies,
+  asked,
   rejected,
   failed,
   calledOff,

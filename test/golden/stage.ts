@@ -6,6 +6,7 @@ import { vi } from "vitest";
 import type { EventLog } from "../../src/log/event-log.js";
 import { openMemoryLog } from "../../src/log/memory.js";
 import { pause } from "../../src/model/pause.js";
+import type { LeaseClock } from "../../src/recorder/lease-clocks.js";
 import type { TestModel } from "../support/agent.js";
 import { type Core, type CoreOptions, openCore } from "../support/core.js";
 
@@ -60,6 +61,15 @@ async function whileTimePasses<Result>(playing: Promise<Result>): Promise<Result
   }
 }
 
+/** The stage's own time. */
+const clock: LeaseClock = {
+  now: () => Date.now(),
+  after: (ms, run) => {
+    const timer = setTimeout(run, ms);
+    return () => clearTimeout(timer);
+  },
+};
+
 class MemoryStage implements Stage {
   readonly log = openMemoryLog();
   readonly models: TestModel[] = [];
@@ -67,7 +77,7 @@ class MemoryStage implements Stage {
 
   open(options: CoreOptions & { model: TestModel }): Core {
     const { log, kill } = mortal(this.log);
-    const core = openCore({ policy: { trusted: true }, ...options, log });
+    const core = openCore({ policy: { trusted: true }, clock, ...options, log });
     this.#cores.push({ core, kill });
     this.models.push(options.model);
     return core;

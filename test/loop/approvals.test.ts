@@ -87,7 +87,7 @@ describe("policy", () => {
     expect(cases(events)).not.toContain("toolCallApprovalRequested");
   });
 
-  test("a tool that is denied never starts, and the model is told to go on", async () => {
+  test("A1: a tool that is denied never starts, and the model is told to go on", async () => {
     const { ran, guarded: change } = guarded();
     const model = replies(called({ name: "change" }), said("Done"));
     const { events } = await play(core({ model, tools: [change], policy: { policy: { change: "deny" } } }));
@@ -137,7 +137,7 @@ describe("policy", () => {
 });
 
 describe("an answer", () => {
-  test("yes: the call runs once, the run goes on, and the record says who and when", async () => {
+  test("A1, A2: yes: the call runs once, the run goes on, and the record says who and when", async () => {
     const { core, threadId, ran, question, model } = await asking();
     await core.toolCalls.answer(question.toolCallId, yes(question));
     const events = await end(core, threadId);
@@ -172,7 +172,7 @@ describe("an answer", () => {
     checkLog(events);
   });
 
-  test("no: the call never starts, and the model reads the reason", async () => {
+  test("A1: no: the call never starts, and the model reads the reason", async () => {
     const { core, threadId, ran, question, model } = await asking();
     await core.toolCalls.answer(question.toolCallId, no(question, "the file is mine"));
     const events = await end(core, threadId);
@@ -188,7 +188,7 @@ describe("an answer", () => {
     checkLog(events);
   });
 
-  test("none in time: denied, and the run goes on", async () => {
+  test("A2: none in time: denied, and the run goes on", async () => {
     const clock = new ManualClock();
     const { core, threadId, ran, question } = await asking({ clock, policy: { approvalTimeoutMs: 60_000 } });
     clock.advance(60_001);
@@ -218,7 +218,7 @@ describe("an answer", () => {
     expect(ran).toHaveLength(1);
   });
 
-  test("of two at once, one counts; a yes is used once", async () => {
+  test("A3: of two at once, one counts; a yes is used once", async () => {
     for (let round = 0; round < 50; round++) {
       const { core, threadId, ran, question } = await asking();
       const answers = await Promise.allSettled([
@@ -269,7 +269,7 @@ describe("what is approved is what was shown", () => {
     expect(Buffer.from(preview!.data).toString()).toBe("-old\n+new\n");
   });
 
-  test("what would happen has changed since: not run, and the model is told to ask once more", async () => {
+  test("A2: what would happen has changed since: not run, and the model is told to ask once more", async () => {
     let world = "one";
     const { ran, guarded: change } = guarded("change", {
       preview: async () => ({ mediaType: "text/plain", data: world }),
@@ -291,7 +291,7 @@ describe("what is approved is what was shown", () => {
     expect(model.requests[1]!.messages.at(-1)).toMatchObject({ text: expect.stringContaining("ask once more") });
   });
 
-  test("another workspace after a restart: the yes was for the first", async () => {
+  test("A2: another workspace after a restart: the yes was for the first", async () => {
     const log = openMemoryLog();
     const { core: first, question, ran, threadId } = await asking({ log, workspace: "/one" });
     await first.runs.close();
@@ -465,7 +465,7 @@ describe("called off while it waits", () => {
 });
 
 describe("over restarts", () => {
-  test("twenty parked questions survive, and each is answered once", async () => {
+  test("A3: twenty parked questions survive, and each is answered once", async () => {
     const log = openMemoryLog();
     const { ran, guarded: change } = guarded();
     const model = {

@@ -3,6 +3,7 @@ import { durationText, sizeText } from "../../../src/cli/format.js";
 import { errorText, outcomeWord, word } from "../../../src/cli/words.js";
 import type { StoredPayload, ThreadEvent } from "../../../src/thread/event.js";
 import {
+  ApprovalDecision,
   OutputStream,
   Role,
   RunOutcome,
@@ -29,7 +30,8 @@ export const wordsOf = ({ payload }: ThreadEvent): EventWords => {
 function moreOf(payload: StoredPayload): { more?: string } {
   if (payload.case !== "toolCallComplete") return {};
   const { error, summary } = payload.value;
-  return error && error.message !== summary ? { more: errorText(error, summary) } : {};
+  const more = error && error.message !== summary && errorText(error, summary);
+  return more ? { more } : {};
 }
 
 /** A call's and a message's own events stand below it: its name is not repeated. */
@@ -72,6 +74,12 @@ function textOf(payload: StoredPayload): string {
     case "toolCallInputCompleted": {
       const { summary, inputBytes, deltasTruncated } = payload.value;
       return `${quoted(summary)}${inBrackets(sizeText(inputBytes), deltasTruncated ? "deltas truncated" : "")}`;
+    }
+    case "toolCallApprovalRequested":
+      return quoted(payload.value.reason);
+    case "toolCallApprovalResolved": {
+      const { decision, resolvedBy } = payload.value;
+      return `${word(ApprovalDecision, decision)}${resolvedBy && ` by ${resolvedBy}`}`;
     }
     case "toolCallStarted":
       return quoted(payload.value.summary);
