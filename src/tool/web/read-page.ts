@@ -9,6 +9,7 @@ import { webFailure } from "./failure.js";
 import type { Answer } from "./guarded-fetch.js";
 import { mediaClassOf, mediaTypeOf } from "./media-type.js";
 import type { HtmlPage, ReadablePage } from "./read-html.js";
+import { sizeWords } from "./size-words.js";
 
 const readHtmlUrl = new URL(import.meta.url.endsWith(".ts") ? "./read-html.ts" : "./read-html.js", import.meta.url);
 /** The largest pages of honest people take half of it. */
@@ -30,7 +31,7 @@ export async function readPage(
   const contentType = headers["content-type"];
   const text = decodeText(body, contentType);
   if (!isHtml(mediaTypeOf(contentType), text)) return plainText(text, url);
-  context.phase("interpreting");
+  context.phase("interpreting", `Reading ${sizeWords(body.length)}`);
   const unreadable = (cause?: unknown) =>
     webFailure(
       "EUNREADABLE",
