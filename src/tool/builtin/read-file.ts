@@ -48,7 +48,7 @@ export const readFile = defineTool({
     const file = await workspace.openFile(path);
     await using _handle = file.handle;
     const mediaType = imageType(await startOf(file));
-    if (mediaType !== undefined) return imageOutcome(file, mediaType);
+    if (mediaType !== undefined) return await imageOutcome(file, mediaType);
     const range = { offset, limit, maxBytes: maxTextBytes, maxLineUnits, countBytes };
     const read = await readLines(file.handle, range, signal);
     if (read === undefined) throw binary(path);

@@ -15,7 +15,8 @@ export function compileGlob(pattern: string, { basename = false } = {}): (path: 
   try {
     return picomatch(pattern, {
       dot: true,
-      basename,
+      // Only for these: else a whole path would be taken for a name.
+      basename: basename && !pattern.includes("/"),
       strictBrackets: true,
       strictSlashes: true,
       maxLength: maxPatternUnits,
