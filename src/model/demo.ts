@@ -1,10 +1,11 @@
 // A model that needs no key and no network, so that a fresh machine can show a whole run: it picks real tools by the words that
 // the user writes, calls them, and tells what they said. It is a demo, and says so.
 //
-// It remembers nothing: what comes next is read off the conversation (demo/turn.ts, demo/plan.ts, demo/words.ts).
-import { isUnderstood, missingTools, nextCalls, type PlannedCall } from "./demo/plan.js";
+// It remembers nothing: what comes next is read off the conversation (demo/turn.ts, demo/plan.ts). demo/repair.ts is its longest piece of work.
+import { missingTools, nextReply } from "./demo/plan.js";
+import type { PlannedCall } from "./demo/planned-call.js";
 import { readTurn } from "./demo/turn.js";
-import { finalWords, firstWords, reasoningWords } from "./demo/words.js";
+import { firstWords, reasoningWords } from "./demo/words.js";
 import type { Model, ModelEvent, ModelRequest } from "./model.js";
 import { pause } from "./pause.js";
 
@@ -32,11 +33,9 @@ export function demoModel({ paceMs = defaultPaceMs }: { paceMs?: number } = {}):
 
 function replyTo(request: ModelRequest): ModelEvent[] {
   const turn = readTurn(request);
-  const calls = nextCalls(request, turn);
-  const text = [
-    ...(turn.isFirstReply ? [firstWords(turn, missingTools(request, turn))] : []),
-    ...(calls.length === 0 ? [finalWords(turn, isUnderstood(turn))] : []),
-  ].join("\n\n");
+  const { words, calls } = nextReply(request, turn);
+  const first = turn.isFirstReply ? firstWords(turn, missingTools(request, turn)) : "";
+  const text = [first, words].filter(Boolean).join("\n\n");
   return [
     ...wordsOf(text).map((piece): ModelEvent => ({ type: "text", text: piece })),
     ...wordsOf(reasoningWords(calls.map(({ tool }) => tool))).map(

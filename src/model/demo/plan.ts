@@ -1,138 +1,64 @@
-// Which tools the user's words ask for, and which of them are called next. Looking comes first, speaking next, finishing last:
-// what is said can then tell what was found. Calls of one round do not need each other and go out in one reply.
-import type { ModelRequest, ModelTool } from "../model.js";
+// What the demo says and calls next: a step of the repair where the user wants one, else the tools that the words ask for.
+import type { ModelRequest } from "../model.js";
+import { isOffered, type PlannedCall } from "./planned-call.js";
+import { repair, repairTools, repairWish } from "./repair.js";
+import { playStory } from "./story.js";
 import type { Turn } from "./turn.js";
-import { considerations, question, summary, update } from "./words.js";
+import { defaultTools, everyWish, type Wish } from "./wishes.js";
+import { finalWords } from "./words.js";
 
-type Wish = "think" | "list" | "tell" | "ask" | "finish";
-
-export interface PlannedCall {
-  readonly tool: string;
-  readonly input: Readonly<Record<string, string | readonly string[]>>;
+export interface Reply {
+  readonly words: string;
+  /** Empty: there is nothing left to call. */
+  readonly calls: readonly PlannedCall[];
 }
 
-interface Plan {
-  readonly words: RegExp;
-  readonly tool: string;
-  readonly round: 1 | 2 | 3;
-  input(turn: Turn): PlannedCall["input"];
+export function nextReply(request: ModelRequest, turn: Turn): Reply {
+  const wish = repairWish(turn.text);
+  const { type } = request.toolChoice;
+  if (wish !== undefined && (type === "auto" || type === "required")) {
+    const reply = playStory(repair(wish), request, turn.done);
+    if (reply.calls.length > 0 || turn.done.length > 0 || type === "auto") return reply;
+  }
+  const calls = nextCalls(request, turn);
+  return { words: calls.length === 0 ? finalWords(turn, isUnderstood(turn)) : "", calls };
 }
-
-/** In the order in which calls of a round are made. */
-const plans: Readonly<Record<Wish, Plan>> = {
-  think: {
-    words: /\b(?:think|thinking|plan|consider|reason)\b/i,
-    tool: "think",
-    round: 1,
-    input: (turn) => ({ thoughts: considerations(turn) }),
-  },
-  list: {
-    words: /\b(?:list|ls|files?|folders?|director(?:y|ies))\b/i,
-    tool: "list_directory",
-    round: 1,
-    input: ({ text }) => ({ path: pathIn(text) }),
-  },
-  tell: {
-    words: /\b(?:tell|inform|update|notify|report)\b/i,
-    tool: "inform_user",
-    round: 2,
-    input: (turn) => ({ message: update(turn) }),
-  },
-  ask: {
-    words: /\b(?:ask|clarify|which|questions?)\b/i,
-    tool: "clarify",
-    round: 2,
-    input: (turn) => ({ question: question(turn) }),
-  },
-  finish: {
-    words: /\b(?:done|finish(?:ed)?|completed?)\b/i,
-    tool: "work_complete",
-    round: 3,
-    input: (turn) => ({ summary: summary(turn) }),
-  },
-};
-const everyWish = Object.keys(plans) as Wish[];
-/** For words that ask for nothing that the demo knows. */
-const defaultWishes: readonly Wish[] = ["think", "list", "tell"];
-
-const wishesIn = (text: string): readonly Wish[] => everyWish.filter((wish) => plans[wish].words.test(text));
-
-/** The user asks for something that the demo knows. */
-export const isUnderstood = ({ text }: Turn): boolean => wishesIn(text).length > 0;
 
 /** What the user asks for and the request does not offer. None, where no tool may be used at all. */
 export function missingTools(request: ModelRequest, turn: Turn): readonly string[] {
   if (request.toolChoice.type === "none") return [];
-  const missing = wishesIn(turn.text).filter((wish) => !isUsable(request, wish, turn));
-  return missing.map((wish) => plans[wish].tool);
+  if (repairWish(turn.text) !== undefined)
+    return repairTools.filter((tool) => !request.tools.some(({ name }) => name === tool));
+  return wishesIn(turn)
+    .filter((wish) => !isOffered(request, callOf(wish, turn)))
+    .map(({ tool }) => tool);
 }
 
-/** Empty: there is nothing left to call. Each tool is called once a turn at most. */
-export function nextCalls(request: ModelRequest, turn: Turn): readonly PlannedCall[] {
-  const left = wanted(request, turn).filter((wish) => !turn.done.some(({ tool }) => tool === plans[wish].tool));
-  const round = Math.min(...left.map((wish) => plans[wish].round));
-  const together = left.filter((wish) => plans[wish].round === round);
-  return (request.parallelToolCalls ? together : together.slice(0, 1)).map((wish) => ({
-    tool: plans[wish].tool,
-    input: plans[wish].input(turn),
-  }));
+/** Each tool is called once a turn at most. */
+function nextCalls(request: ModelRequest, turn: Turn): readonly PlannedCall[] {
+  const left = wanted(request, turn).filter((wish) => !turn.done.some(({ tool }) => tool === wish.tool));
+  const round = Math.min(...left.map((wish) => wish.round));
+  const together = left.filter((wish) => wish.round === round);
+  return (request.parallelToolCalls ? together : together.slice(0, 1)).map((wish) => callOf(wish, turn));
 }
 
 function wanted(request: ModelRequest, turn: Turn): readonly Wish[] {
   const { toolChoice } = request;
-  const usable = everyWish.filter((wish) => isUsable(request, wish, turn));
-  if (toolChoice.type === "named") return usable.filter((wish) => plans[wish].tool === toolChoice.name);
-  const asked = isUnderstood(turn) ? wishesIn(turn.text) : defaultWishes;
+  const usable = everyWish.filter((wish) => isCallable(wish, turn) && isOffered(request, callOf(wish, turn)));
+  if (toolChoice.type === "named") return usable.filter(({ tool }) => tool === toolChoice.name);
+  const asked = isUnderstood(turn) ? wishesIn(turn) : everyWish.filter(({ tool }) => defaultTools.includes(tool));
   const wishes = asked.filter((wish) => usable.includes(wish));
   return wishes.length === 0 && toolChoice.type === "required" ? usable.slice(0, 1) : wishes;
 }
 
-/** The request lets the wish's tool be used, and that takes what the demo would write: another one may have the same name. */
-function isUsable({ tools, toolChoice }: ModelRequest, wish: Wish, turn: Turn): boolean {
-  if (toolChoice.type === "none") return false;
-  const offered = tools.find(({ name }) => name === plans[wish].tool);
-  return offered !== undefined && takes(offered, plans[wish].input(turn));
-}
+const wishesIn = ({ text }: Turn): readonly Wish[] => everyWish.filter((wish) => wish.find(text) !== undefined);
 
-function takes({ inputSchema }: ModelTool, input: PlannedCall["input"]): boolean {
-  const { properties = {}, required = [], additionalProperties = true } = inputSchema as ObjectSchema;
-  return (
-    required.every((field) => field in input) &&
-    Object.entries(input).every(([field, value]) => {
-      const schema = properties[field];
-      if (schema === undefined) return additionalProperties !== false;
-      return schema.type === undefined || schema.type === (typeof value === "string" ? "string" : "array");
-    })
-  );
-}
+/** The user asks for something that the demo knows. */
+const isUnderstood = (turn: Turn): boolean => wishesIn(turn).length > 0;
 
-interface ObjectSchema {
-  readonly properties?: Readonly<Record<string, { readonly type?: unknown }>>;
-  readonly required?: readonly string[];
-  readonly additionalProperties?: unknown;
-}
+const isCallable = ({ needsName, find }: Wish, { text }: Turn): boolean => !needsName || find(text) !== undefined;
 
-const longestPath = 200;
-const pathForms = [
-  // list `src`
-  /[`"“]([^`"”\n]+)[`"”]/,
-  // the files in src/model
-  /\b(?:in|of|under|inside|at)\s+(\.{0,2}\/?[\w@.-]+(?:\/[\w@.-]*)+|\.{1,2})(?=[\s,;:!?]|$)/i,
-  // the src folder
-  /\b(?:the|in|of)\s+(?!(?:the|this|that|my|our|your|current|working|whole|same|root)\b)([\w@.-]+)\s+(?:folder|directory)\b/i,
-  // the files in src
-  /\b(?:in|under|inside)\s+(?!(?:here|there|it|them|this|that|parallel|turn|order|detail|full|total|short|general|fact|addition)\b)([\w@.-]+)(?=[,;:!?]|\s*$)/i,
-];
-
-/** The directory that the user names, as far as a few plain forms go; else the workspace itself. */
-function pathIn(text: string): string {
-  const head = text.slice(0, 10 * longestPath);
-  for (const form of pathForms) {
-    const path = form
-      .exec(head)?.[1]
-      ?.trim()
-      .replace(/(?<=\w)\.+$/, ""); // Without the full stop of a sentence.
-    if (path && path.length <= longestPath) return path;
-  }
-  return ".";
-}
+const callOf = ({ tool, find, input }: Wish, turn: Turn): PlannedCall => ({
+  tool,
+  input: input(turn, find(turn.text) ?? ""),
+});

@@ -15,7 +15,8 @@ export interface DoneCall {
   readonly tool: string;
   /** What the tool said. */
   readonly result: string;
-  readonly isError: boolean;
+  /** `denied`: somebody or something said no, and it has not run. */
+  readonly outcome: "succeeded" | "failed" | "denied";
 }
 
 /** The words by which the demo finds its own introduction again. */
@@ -37,8 +38,14 @@ export function readTurn({ messages }: ModelRequest): Turn {
         ? []
         : message.calls.map(({ id, name }) => {
             const { text: result = "", isError = true } = results.get(id) ?? {};
-            return { tool: name, result, isError };
+            return { tool: name, result, outcome: isError ? errorOutcome(result) : "succeeded" };
           }),
     ),
   };
 }
+
+/** As the loop tells a model that a call was not allowed. */
+const denial =
+  /^(?:The call was not run\. (?:Nobody is here to say yes|The policy of this server|What it would do has changed)|The user said no|Nobody answered)/;
+
+const errorOutcome = (result: string): DoneCall["outcome"] => (denial.test(result) ? "denied" : "failed");
