@@ -10,12 +10,13 @@ import { idle } from "./scenarios/idle.js";
 import { latency } from "./scenarios/latency.js";
 import { replay } from "./scenarios/replay.js";
 import { stalled } from "./scenarios/stalled.js";
+import { tools } from "./scenarios/tools.js";
 import { distVariable } from "./support/built.js";
 import type { Row } from "./support/rows.js";
 import { table } from "./support/table.js";
 import { Workspace } from "./support/workspace.js";
 
-const scenarios: readonly Scenario[] = [fanOut, append, latency, replay, idle, stalled, engine];
+const scenarios: readonly Scenario[] = [fanOut, append, latency, replay, idle, stalled, engine, tools];
 
 const help = `npm run bench -- [scenario …] [options]
 

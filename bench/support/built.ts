@@ -2,6 +2,7 @@
 // loader that rewrites functions as they are made: measured code must not.
 import { existsSync } from "node:fs";
 import { join } from "node:path";
+import type { AgentConfig } from "../../src/config.js";
 import type { EventLog } from "../../src/log/event-log.js";
 import type { Model } from "../../src/model/model.js";
 import type { ToolDefinition } from "../../src/tool/tool.js";
@@ -27,10 +28,12 @@ export type BuiltCore = Awaited<ReturnType<typeof openBuiltCore>>;
 interface Agent {
   readonly model?: Model;
   readonly tools?: readonly ToolDefinition[];
+  /** What differs from the configuration's defaults. */
+  readonly agent?: Partial<AgentConfig>;
 }
 
 /** The same upon another log. */
-export async function wire(log: EventLog, { model, tools = [] }: Agent = {}) {
+export async function wire(log: EventLog, { model, tools = [], agent: changes = {} }: Agent = {}) {
   const { Recorder } = await load<typeof import("../../src/recorder/recorder.js")>("recorder/recorder.js");
   const { Recordings } = await load<typeof import("../../src/recorder/recordings.js")>("recorder/recordings.js");
   const { createRedactor } = await load<typeof import("../../src/thread/redact.js")>("thread/redact.js");
@@ -44,7 +47,7 @@ export async function wire(log: EventLog, { model, tools = [] }: Agent = {}) {
   const { ToolRegistry } = await load<typeof import("../../src/tool/registry.js")>("tool/registry.js");
   const agent = { models: new Map<string, Model>(), tools: new ToolRegistry(tools) };
   if (model) agent.models.set(defaultConfig.agent.model, model);
-  const runs = createRuns(defaultConfig.agent, agent, { log, recorder, onError: fail });
+  const runs = createRuns({ ...defaultConfig.agent, ...changes }, agent, { log, recorder, onError: fail });
   const feeds = new Feeds(new Hub(log), { heartbeatMs: 15_000, maxAgeMs: 3_600_000 });
   const threads = new Threads({ log, recorder, recordings, runs, feeds });
   const close = async (): Promise<void> => {

@@ -5,6 +5,7 @@ import { threadKey } from "../../src/log/lmdb-keys.js";
 import type { Tables } from "../../src/log/lmdb-tables.js";
 import { appendWrite } from "../../src/log/lmdb-writes.js";
 import type { ThreadEvent } from "../../src/thread/event.js";
+import { newId, type ThreadId } from "../../src/thread/ids.js";
 import { type BuiltCore, openBuiltCore, wire } from "./built.js";
 import { eventTextBytes, OutputScript } from "./events.js";
 
@@ -55,3 +56,25 @@ export async function capturedAppend(dir: string): Promise<AppendBatch> {
 /** What the store puts for an append. Only calls, which a line of output does not touch, need the tables. */
 export const putsOf = (key: ThreadKey, head: bigint, batch: AppendBatch): readonly Operation[] =>
   appendWrite({} as Tables, threadKey(key), head, batch);
+
+/** The puts of a thread's appends, one group each, for a new thread. */
+export function putsOfAppends(appends: readonly AppendBatch[]): Operation[][] {
+  const key = threadKey({ tenant: "default", threadId: newId<ThreadId>() });
+  const known = new Set<string>();
+  const tables = {
+    callIndex: {
+      doesExist: (index: Buffer) => {
+        const name = index.toString("latin1");
+        const isKnown = known.has(name);
+        known.add(name);
+        return isKnown;
+      },
+    },
+  } as unknown as Tables;
+  let head = 0n;
+  return appends.map((batch) => {
+    const group = appendWrite(tables, key, head, batch);
+    head += BigInt(batch.frames.length);
+    return group.filter(({ value }) => value !== undefined);
+  });
+}

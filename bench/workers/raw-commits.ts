@@ -1,15 +1,11 @@
 // The bare commits of a run: the puts that the engine's appends come to, made by LMDB with nothing around it, each flushed
 // before the next. Arguments: two data directories, one to record a run in, one for the commits.
 import type { AppendBatch } from "../../src/log/event-log.js";
-import { threadKey } from "../../src/log/lmdb-keys.js";
-import type { Tables } from "../../src/log/lmdb-tables.js";
-import { appendWrite } from "../../src/log/lmdb-writes.js";
-import { newId, type ThreadId } from "../../src/thread/ids.js";
 import { RawLmdb } from "../peers/raw-lmdb.js";
 import { answerAsks } from "../support/ask.js";
 import { openBuiltCore, wire } from "../support/built.js";
 import { busyModel, nothingTool, runCalls } from "../support/engine.js";
-import { watchAppends } from "../support/recorded-append.js";
+import { putsOfAppends, watchAppends } from "../support/recorded-append.js";
 
 const [recordedDir, rawDir] = process.argv.slice(2) as [string, string];
 const raw = new RawLmdb(rawDir);
@@ -22,7 +18,7 @@ const asks = {
   },
   /** The same commits again, for a new thread. How long they took. */
   commit: async (): Promise<number> => {
-    const groups = puts(batches);
+    const groups = putsOfAppends(batches);
     const startedAt = performance.now();
     for (const group of groups) await raw.put(group);
     return performance.now() - startedAt;
@@ -49,25 +45,4 @@ async function recordedAppends(calls: number): Promise<readonly AppendBatch[]> {
   await runCalls(core, { threadId, calls, ended });
   await core.close();
   return appends;
-}
-
-function puts(appends: readonly AppendBatch[]) {
-  const key = threadKey({ tenant: "default", threadId: newId<ThreadId>() });
-  const known = new Set<string>();
-  const tables = {
-    callIndex: {
-      doesExist: (index: Buffer) => {
-        const name = index.toString("latin1");
-        const isKnown = known.has(name);
-        known.add(name);
-        return isKnown;
-      },
-    },
-  } as unknown as Tables;
-  let head = 0n;
-  return appends.map((batch) => {
-    const group = appendWrite(tables, key, head, batch);
-    head += BigInt(batch.frames.length);
-    return group.filter(({ value }) => value !== undefined);
-  });
 }
