@@ -8,6 +8,7 @@ import { type Git, gitComplaint, openGit } from "../command/run-git.js";
 import type { ProcessEnd } from "../command/run-process.js";
 import { defineTool, type ToolContext, type ToolDefinition, ToolFailure } from "../tool.js";
 import { counted, oneLine } from "../words.js";
+import { Workspace } from "../workspace/workspace.js";
 
 /** Files that are listed; the others are counted. */
 const listedFiles = 1_000;
@@ -62,7 +63,7 @@ export function gitDiff(commands: Commands): ToolDefinition<typeof input, typeof
       const workspace = await workspaceOf(context);
       const git = await openGit(commands, context);
       const base = await baseOf(git, revision, context);
-      const within = ["--", ...paths.map((path) => `:(top,literal)${path}`)];
+      const within = ["--", ...(await pathspecs(workspace, paths))];
       const changes = readNumstat(await printed(git, [...diff, "--numstat", "-z", base, ...within], context));
       const patch = await git.run([...diff, "--patch", base, ...within], { isTold: true });
       if (patch.exitCode !== 0) throw failed(patch, context);
@@ -92,6 +93,17 @@ export function gitDiff(commands: Commands): ToolDefinition<typeof input, typeof
 
 const diff = ["diff", "--no-ext-diff", "--no-textconv", "--no-color", "--ignore-submodules=all"] as const;
 const unknown = ["ls-files", "--others", "--exclude-standard", "-z"] as const;
+
+/** By their words alone: a file that is gone has changed as well. */
+async function pathspecs(workspace: string, paths: readonly string[]): Promise<string[]> {
+  const opened = await Workspace.open(workspace);
+  try {
+    const places = paths.map((path) => opened.locate(path).relative);
+    return places.map((place) => (place === "." ? ":(top)" : `:(top,literal)${place}`));
+  } finally {
+    await opened.close();
+  }
+}
 
 /** The commit's name, or that of the empty tree where nothing has been committed yet. */
 async function baseOf(git: Git, revision: string, context: ToolContext): Promise<string> {

@@ -14,7 +14,8 @@ export function readNumstat(text: string): FileChange[] {
   for (let at = 0; at < pieces.length; at++) {
     const [, added, removed, path] = /^(\d+|-)\t(\d+|-)\t(.*)$/s.exec(pieces[at]!) ?? [];
     if (path === undefined) continue;
-    const to = path === "" ? pieces[(at += 2)] : path;
+    if (path === "") at += 2;
+    const to = path === "" ? pieces[at] : path;
     if (to === undefined) break;
     changes.push(added === "-" ? { path: to } : { path: to, added: Number(added), removed: Number(removed) });
   }

@@ -1,8 +1,9 @@
 // Which processes belong to a call: the one that was started, its process group and session, whatever descends from them, and
-// whatever carries the call's mark in its environment, also after its parents are gone. A process that has cleared its
-// environment, made a session of its own and lost its parent between two looks is not found; in a sandbox nothing is lost, for
-// everything there ends with the sandbox.
+// whatever carries the call's mark in its environment or is in its control group, also after its parents are gone. Where there is
+// no control group, a process that has cleared its environment, made a session of its own and lost its parent between two looks
+// is not found; in a sandbox nothing is lost, for everything there ends with the sandbox.
 import { readdirSync, readFileSync } from "node:fs";
+import type { ControlGroup } from "./control-group.js";
 
 /** The variable that marks the processes of a call. */
 export const markName = "HEDDLE_CALL";
@@ -30,10 +31,12 @@ export class LiveProcesses {
   readonly #mark: string;
   readonly #known = new Map<number, string>();
   readonly #rootStartedAt: string | undefined;
+  readonly #group: ControlGroup | undefined;
 
   /** Contract: the process that was started has not been waited for yet, so that its pid is its own. */
-  constructor(root: number, callMark: string) {
+  constructor(root: number, callMark: string, group?: ControlGroup) {
     this.#root = root;
+    this.#group = group;
     this.#mark = `${markName}=${callMark}`;
     this.#rootStartedAt = entryOf(read(`/proc/${root}/stat`))?.startedAt;
   }
@@ -45,7 +48,8 @@ export class LiveProcesses {
     // A pid is free again when its process, group and session are gone. Then it says nothing about whom it names.
     const isReused = entries.some(({ pid, startedAt }) => pid === this.#root && startedAt !== this.#rootStartedAt);
     const root = isReused ? undefined : this.#root;
-    const own = new Set(entries.filter((entry) => this.#isOwn(entry, root)).map(({ pid }) => pid));
+    const own = new Set(this.#group?.pids());
+    for (const entry of entries) if (!own.has(entry.pid) && this.#isOwn(entry, root)) own.add(entry.pid);
     // Children of what was found. A parent may have a larger pid than its child: until nothing is added.
     for (let before = -1; before !== own.size; ) {
       before = own.size;

@@ -6,6 +6,7 @@ import { writeFile } from "node:fs/promises";
 import type { Readable } from "node:stream";
 import { setTimeout as pause } from "node:timers/promises";
 import { ToolFailure } from "../tool.js";
+import { type ControlGroup, openControlGroup } from "./control-group.js";
 import { endProcesses, killProcesses } from "./end-processes.js";
 import { KeptOutput, type OutputLimits, outputLimits } from "./kept-output.js";
 import { LiveProcesses, markName } from "./live-processes.js";
@@ -58,6 +59,7 @@ export async function runProcess(request: ProcessRequest): Promise<ProcessEnd> {
   if (cause === "exited") await Promise.race([child.closed, passed(closeMs)]);
   const leftBehind = isAskedFirst[cause] ? await endProcesses(ended) : await killProcesses(ended);
   await Promise.race([child.closed, passed(drainMs)]);
+  await child.group?.remove();
   child.stdout.destroy();
   child.stderr.destroy();
   stdout.close();
@@ -75,6 +77,9 @@ const isAskedFirst: Record<EndCause, boolean> = {
   too_much_memory: false,
 };
 
+/** Threads count as tasks too, and some programs have many. */
+const tasksPerProcess = 4;
+
 /** Most programs leave nothing behind, and their output is at its end with them. */
 const closeMs = 20;
 /** What was printed is read to its end, unless somebody who could not be found holds it open. */
@@ -85,6 +90,7 @@ const passed = (ms: number): Promise<void> => pause(ms, undefined, { ref: false 
 interface Started {
   readonly pid: number;
   readonly live: LiveProcesses;
+  readonly group: ControlGroup | undefined;
   readonly stdout: Readable;
   readonly stderr: Readable;
   readonly exited: Promise<unknown>;
@@ -92,22 +98,30 @@ interface Started {
   exitCode(): number | null;
 }
 
-async function start({ argv: [program, ...args], cwd, env, mark }: ProcessRequest): Promise<Started> {
+async function start({ argv, cwd, env, mark, limits }: ProcessRequest): Promise<Started> {
+  const group = openControlGroup((limits ?? processLimits).processes * tasksPerProcess);
+  const [program, ...args] = group?.enter(argv) ?? argv;
   const options = { cwd, env: { ...env, [markName]: mark }, detached: true } as const;
   let child: ChildProcessByStdio<null, Readable, Readable>;
   try {
     child = spawn(program, args, { ...options, stdio: ["ignore", "pipe", "pipe"] });
   } catch (cause) {
-    throw notStarted(program, cause as NodeJS.ErrnoException);
+    await group?.remove();
+    throw notStarted(argv[0], cause as NodeJS.ErrnoException);
   }
   const { pid, stdout, stderr } = child;
-  if (pid === undefined) throw notStarted(program, ((await once(child, "error")) as [NodeJS.ErrnoException])[0]);
+  if (pid === undefined) {
+    const [cause] = (await once(child, "error")) as [NodeJS.ErrnoException];
+    await group?.remove();
+    throw notStarted(argv[0], cause);
+  }
   child.on("error", () => {}); // Of a signal that could not be sent; none is sent through it.
   // At once: before it can have been waited for.
-  const live = new LiveProcesses(pid, mark);
+  const live = new LiveProcesses(pid, mark, group);
   preferToServer(pid);
   const exited = once(child, "exit");
-  return { pid, live, stdout, stderr, exited, closed: once(child, "close"), exitCode: () => child.exitCode };
+  const closed = once(child, "close");
+  return { pid, live, group, stdout, stderr, exited, closed, exitCode: () => child.exitCode };
 }
 
 /** When memory runs out, the kernel shall end the command and not the server. */

@@ -1,6 +1,6 @@
-// Looks at what a command has started while it runs, and says when that is too much. A limit of the kernel would be firmer, but
-// those on processes count per user and do not bind root, and those on memory count what is only reserved, which some programs
-// do by the terabyte. Between two looks a storm can grow: it is bounded by the time of a look, not by the number alone.
+// Looks at what a command has started while it runs, and says when that is too much. Limits of the kernel are firmer, but those
+// on processes count per user and do not bind root, and those on memory count what is only reserved, which some programs do by
+// the terabyte. A control group bounds processes where it can be had; elsewhere a storm can grow between two looks.
 import { totalmem } from "node:os";
 import type { LiveProcesses } from "./live-processes.js";
 
