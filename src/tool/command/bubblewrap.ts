@@ -1,5 +1,6 @@
 // The sandbox of bubblewrap: namespaces of its own for processes, network, users and mounts; the system read-only, the workspace
 // writable, nothing of the server's in sight.
+import { release } from "node:os";
 import { ToolFailure } from "../tool.js";
 import { guardGit } from "./git-guard.js";
 import { hidePlaces } from "./hidden-places.js";
@@ -46,12 +47,27 @@ async function hold(command: SandboxedCommand, options: BubblewrapOptions): Prom
     cwd,
   ];
   return {
-    argv: [options.program, ...supported(args, options), "--", ...argv],
+    argv: [options.program, ...supported(args, options), "--", ...bounded(argv)],
     cwd: "/",
     env: { ...env, TMPDIR: "/tmp" },
     isSandbox: true,
     release: async () => guard?.release(),
   };
+}
+
+/** Processes and threads. Far above what is watched for: it is for what grows faster than anybody looks. */
+const mostTasks = 2_048;
+
+/**
+ * The command with a limit of the kernel on its tasks. Since 5.14 it counts those of a sandbox alone; before, all of the user's,
+ * and root's never: there a control group bounds them, where one can be made.
+ */
+function bounded(argv: readonly string[]): readonly string[] {
+  const [major = 0, minor = 0] = release().split(".").map(Number);
+  const isCounted = process.getuid?.() !== 0 && (major > 5 || (major === 5 && minor >= 14));
+  if (!isCounted) return argv;
+  const limit = `ulimit -u ${mostTasks} 2>/dev/null || ulimit -p ${mostTasks} 2>/dev/null; exec "$@"`;
+  return ["/bin/sh", "-c", limit, "sh", ...argv];
 }
 
 /** Everything but the workspace. Also what is tried once, to see whether it works here. */
