@@ -25,8 +25,8 @@ export interface OffloadOptions<Progress> {
 export type FromThread =
   | { readonly type: "progress"; readonly progress: unknown }
   | { readonly type: "result"; readonly result: unknown }
-  /** With a code: a ToolFailure. */
-  | { readonly type: "thrown"; readonly message: string; readonly code: string | undefined };
+  /** With a code: a ToolFailure. `where` is for whoever looks into it. */
+  | { readonly type: "thrown"; readonly message: string; readonly code: string | undefined; readonly where: unknown };
 
 const defaultHeapMb = 256;
 
@@ -72,8 +72,8 @@ export function offload<Job, Result, Progress = never>(
   });
 }
 
-const thrownThere = ({ message, code }: Extract<FromThread, { type: "thrown" }>): Error =>
-  code === undefined ? new Error(message) : new ToolFailure(message, { code });
+const thrownThere = ({ message, code, where }: Extract<FromThread, { type: "thrown" }>): Error =>
+  code === undefined ? new Error(message, { cause: where }) : new ToolFailure(message, { code });
 
 function brokenThread(reason: NodeJS.ErrnoException): Error {
   const failure = failures[reason.code ?? ""];

@@ -11,5 +11,6 @@ try {
   say({ type: "result", result: await work(job, (progress) => say({ type: "progress", progress })) });
 } catch (reason) {
   const message = reason instanceof Error ? reason.message : String(reason);
-  say({ type: "thrown", message, code: reason instanceof ToolFailure ? reason.code : undefined });
+  const where = reason instanceof Error ? reason.stack : undefined;
+  say({ type: "thrown", message, where, code: reason instanceof ToolFailure ? reason.code : undefined });
 }

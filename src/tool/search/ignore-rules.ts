@@ -15,12 +15,15 @@ export class IgnoreRules {
     this.#rules = rules;
   }
 
-  static readonly none = new IgnoreRules(ignore({ ignorecase: false }));
+  static none(): IgnoreRules {
+    return new IgnoreRules(ignore({ ignorecase: false }));
+  }
 
   /** Those of the repository itself, that no .gitignore says. */
   static async ofRepository(workspace: Workspace): Promise<IgnoreRules> {
     const file = await workspace.readText(".git/info/exclude", maxRuleBytes).catch(() => undefined);
-    return file === undefined ? IgnoreRules.none : IgnoreRules.none.#with(file.text, ".");
+    const none = IgnoreRules.none();
+    return file === undefined ? none : none.#with(file.text, ".");
   }
 
   /** Together with those of the directory. Contract: only asked where it holds a `.gitignore`. */

@@ -86,7 +86,7 @@ async function rulesAbove(workspace: Workspace, start: OpenDirectory): Promise<I
   for (let level = 0; level < names.length; level++) {
     await using above = await workspace.openDirectory(names.slice(0, level).join("/") || ".");
     rules = await rules.within(above);
-    if (rules.ignores(`${names.slice(0, level + 1).join("/")}/`)) return IgnoreRules.none;
+    if (rules.ignores(`${names.slice(0, level + 1).join("/")}/`)) return IgnoreRules.none();
   }
   return rules;
 }

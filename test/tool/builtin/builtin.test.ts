@@ -57,7 +57,16 @@ describe.each(all.map((tool) => [tool.name, tool] as const))("%s", (name, tool) 
   ])("T5: describes a call with %s in one line", (_, text) => {
     const spoken = { question: text, options: [text], message: text, summary: text, thoughts: [text] };
     const changed = { content: text, old_text: text, new_text: text, from: text, to: text, patch: text, items: [text] };
-    const fields = { path: text, command: text, revision: text, url: text, query: text, ...spoken, ...changed };
+    const fields = {
+      path: text,
+      pattern: text,
+      command: text,
+      revision: text,
+      url: text,
+      query: text,
+      ...spoken,
+      ...changed,
+    };
     expect(tool.describe(fields)).toMatch(/^[^\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069\p{Cs}]{1,1000}$/u);
   });
 
