@@ -189,7 +189,7 @@ describe("searching files", () => {
       missedDirectories: 0,
       stopped: false,
     });
-    expect(reports).toEqual([0, 4]);
+    expect([reports[0], reports.at(-1)]).toEqual([0, 4]);
     expect((await search("TODO", { glob: "*.md" })).totalMatches).toBe(1);
     expect((await search("TODO", { glob: "src/**" })).totalMatches).toBe(1);
     expect((await search("TODO", { ignoreCase: true })).totalMatches).toBe(4);
