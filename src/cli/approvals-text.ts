@@ -53,20 +53,23 @@ const factsOf = (call: ToolCall, nowMs: number): Fact[] => [
 
 function approvalFacts(approval: ToolCallApproval | undefined, nowMs: number): Fact[] {
   if (approval === undefined) return [["reason", "nobody was asked"]];
-  const { reason, requestTime, expireTime, resolveTime, allowed, resolvedBy, resolveReason, approvalSha256 } = approval;
-  const answer = joined(
-    allowed ? "allowed" : resolvedBy === "" ? "not allowed" : "denied",
-    resolvedBy && `by ${resolvedBy}`,
-    resolveReason,
-  );
+  const { reason, requestTime, expireTime, resolveTime, approvalSha256 } = approval;
   return [
     ["reason", reason],
     ["asked", timeText(requestTime, (ms) => `${roughSpan(nowMs - ms)} ago`)],
-    ["answered", resolveTime === undefined ? "" : `${dateTime(resolveTime)}, ${answer}`],
+    ["answered", resolveTime === undefined ? "" : `${dateTime(resolveTime)}, ${answerText(approval)}`],
     ["expires", resolveTime === undefined ? expiryText(expireTime, nowMs) : ""],
     ["bound to", `SHA-256 ${Buffer.from(approvalSha256).toString("hex")} of tool, input, workspace and preview`],
   ];
 }
+
+/** Contract: it was answered, or expired. */
+export const answerText = ({ allowed, resolvedBy, resolveReason }: ToolCallApproval): string =>
+  joined(
+    allowed ? "allowed" : resolvedBy === "" ? "not allowed" : "denied",
+    resolvedBy && `by ${resolvedBy}`,
+    resolveReason,
+  );
 
 const expiryText = (expireTime: Timestamp | undefined, nowMs: number): string =>
   expireTime === undefined ? "never" : timeText(expireTime, (ms) => `in ${roughSpan(ms - nowMs)}`);

@@ -3,6 +3,7 @@
 import { type ContentInfo, ContentRole } from "../../gen/heddle/v1/content_pb.js";
 import { type ToolCall, ToolCallState, ToolKind, type ToolSource } from "../../gen/heddle/v1/tool_call_pb.js";
 import type { GetToolCallResponse } from "../../gen/heddle/v1/tool_call_service_pb.js";
+import { answerText } from "./approvals-text.js";
 import { dateTime, durationText, sizeText } from "./format.js";
 import { markOfCall } from "./marks.js";
 import { commandLine, type Where } from "./next-command.js";
@@ -46,6 +47,7 @@ function factsOf(call: ToolCall, where: Where): (readonly [string, string])[] {
     ["summary", call.completeSummary],
     ["error", error === undefined ? "" : errorText(error, call.completeSummary, call.outcome)],
     ["exit code", exitCode(call)],
+    ["approval", approvalText(call, where)],
     ["tool", joined(call.toolName, word(ToolKind, call.kind), sourceText(call.source))],
     ["created", dateTime(call.createTime)],
     ["started", call.startTime === undefined ? "" : dateTime(call.startTime)],
@@ -66,6 +68,12 @@ function factsOf(call: ToolCall, where: Where): (readonly [string, string])[] {
     ],
   ];
   return facts.filter(([, value]) => value !== "");
+}
+
+function approvalText({ id, approval }: ToolCall, where: Where): string {
+  if (approval === undefined) return "";
+  if (approval.resolveTime !== undefined) return joined(answerText(approval), dateTime(approval.resolveTime));
+  return `waits for a yes: ${commandLine(`approvals show ${id}`, where)}`;
 }
 
 function exitCode(call: ToolCall): string {

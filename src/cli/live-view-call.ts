@@ -5,7 +5,7 @@ import type { ToolKind } from "../../gen/heddle/v1/tool_call_pb.js";
 import { durationText } from "./format.js";
 import { type Line, lineOf, type Segment } from "./live-view-line.js";
 import { addToTail, newParagraph, noTail, type Paragraph, shownTail, type Tail } from "./live-view-text.js";
-import { markOfCall } from "./marks.js";
+import { markOfCall, marks } from "./marks.js";
 import { spinnerAt } from "./spinner.js";
 import { safeLine } from "./terminal.js";
 import { errorText, exitCodeText, joined, outcomeWord, word } from "./words.js";
@@ -104,6 +104,16 @@ export function completeCallLines(call: OpenCall, complete: ToolCallComplete): L
     { text: complete.success ? "" : `  ${safeLine(call.id)}`, paint: "dim" },
   ];
   return [head, ...tailOf(call)];
+}
+
+/** Somebody said yes to what it is about to do. */
+export function allowedCallLine(call: OpenCall, by: string): Line {
+  const { icon, paint } = marks.succeeded;
+  return [
+    { text: `${indentOf(call)}${icon} `, paint },
+    ...nameAndSummary(call, call.summary),
+    { text: `  ${safeLine(by === "" ? "allowed" : `allowed by ${by}`)}`, paint: "dim" },
+  ];
 }
 
 const saysOutcome = ({ outcome, summary }: ToolCallComplete): boolean =>

@@ -1,5 +1,6 @@
 // The live view of a run as a pure fold: events in, lines out. What is over leaves as finished lines, once and in order; what
 // is open stays in the view, to be drawn again and again (live-view-open.ts). It knows no terminal.
+// It is long because it is one table of all events: what becomes of each is read in one place.
 import { timestampMs } from "@bufbuild/protobuf/wkt";
 import {
   ToolCallApprovalResolved_Decision as Decision,
@@ -14,11 +15,18 @@ import {
 } from "../../gen/heddle/v1/event_pb.js";
 import { Executor } from "../../gen/heddle/v1/tool_call_pb.js";
 import { rowOf } from "./event-row.js";
-import { completeCallLines, elapsedText, newCall, type OpenCall, withOutput, withProgress } from "./live-view-call.js";
+import {
+  allowedCallLine,
+  completeCallLines,
+  elapsedText,
+  newCall,
+  type OpenCall,
+  withOutput,
+  withProgress,
+} from "./live-view-call.js";
 import { emptyLine, type Line, lineOf } from "./live-view-line.js";
 import type { OpenQuestion } from "./live-view-question.js";
 import { addText, endText, newParagraph, noTail, type Paragraph } from "./live-view-text.js";
-import { marks } from "./marks.js";
 import { runEndOf } from "./run-end.js";
 import { plainStyle, type Style, safeLine } from "./terminal.js";
 import { joined } from "./words.js";
@@ -272,15 +280,7 @@ function answered(view: View, { toolCallId, decision, resolvedBy }: ToolCallAppr
   const item = view.open.find(({ id }) => id === toolCallId);
   const { view: after } = changed(view, toolCallId, (call) => ({ ...call, stage: "ready", note: "", sinceMs: nowMs }));
   if (item?.type !== "call" || decision !== Decision.ALLOWED) return nothing(after);
-  const by = resolvedBy === "" ? "allowed" : `allowed by ${resolvedBy}`;
-  const { icon, paint } = marks.succeeded;
-  const line: Line = [
-    { text: `${icon} `, paint },
-    { text: safeLine(item.title), paint: "bold" },
-    { text: safeLine(`: ${item.summary}`) },
-    { text: `  ${safeLine(by)}`, paint: "dim" },
-  ];
-  return finish(after, callGroup, [line]);
+  return finish(after, callGroup, [allowedCallLine(item, resolvedBy)]);
 }
 
 /** The lines that a call's speech completes leave as text of the agent's. */

@@ -19,7 +19,7 @@ const time = (second: number) => timestampFromDate(new Date(2025, 5, 1, 9, 0, se
 const input = { contentId: "input", role: ContentRole.INPUT, mediaType: "application/json", sizeBytes: 22n };
 const result = { contentId: "result", role: ContentRole.RESULT, mediaType: "", sizeBytes: 5_000_000n };
 
-const call = (fields: Partial<ToolCall> = {}) =>
+const call = (fields: object = {}) =>
   create(ToolCallSchema, {
     id,
     threadId: "7b0f2c4e-5a36-4d0e-9c3f-2f6f2b7b9a10",
@@ -39,7 +39,7 @@ const call = (fields: Partial<ToolCall> = {}) =>
     contents: [input, result],
     createdSequence: 4n,
     completedSequence: 9n,
-    ...(fields as object),
+    ...fields,
   });
 
 const serving = (toolCall: ToolCall) =>
@@ -82,8 +82,19 @@ describe("heddle call", () => {
 `);
   });
 
+  test("whether somebody was asked, and who answered what", async () => {
+    await using allowed = await serving(call({ approval: { allowed: true, resolvedBy: "ada", resolveTime: time(1) } }));
+    const { stdout } = await heddle(["call", id, "--server", allowed.url]);
+    expect(stdout).toContain("  approval   allowed, by ada, 2025-06-01 09:00:01\n");
+    await using waiting = await serving(call({ state: ToolCallState.AWAITING_APPROVAL, approval: {} }));
+    const shown = await heddle(["call", id, "--server", waiting.url]);
+    expect(shown.stdout).toContain(
+      `  approval   waits for a yes: heddle approvals show ${id} --server ${waiting.url}\n`,
+    );
+  });
+
   test("an exit code is shown where there is one, and not missed where there cannot be one", async () => {
-    await using known = await serving(call({ exitCode: 0 } as Partial<ToolCall>));
+    await using known = await serving(call({ exitCode: 0 }));
     expect((await heddle(["call", id, "--server", known.url])).stdout).toContain("exit code  0\n");
     await using other = await serving(call({ kind: ToolKind.READ }));
     expect((await heddle(["call", id, "--server", other.url])).stdout).not.toContain("exit code");
