@@ -4,23 +4,26 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { afterAll, describe, expect, test, vi } from "vitest";
 import { demoModel } from "../../src/model/demo.js";
-import type { ModelCall, ModelEvent, ModelMessage, ModelRequest, ModelTool } from "../../src/model/model.js";
-import { newId } from "../../src/thread/ids.js";
+import type { ModelCall, ModelMessage, ModelRequest, ModelTool } from "../../src/model/model.js";
 import { builtinTools } from "../../src/tool/builtin/index.js";
 import { checkInput } from "../../src/tool/check-input.js";
 import { ToolRegistry } from "../../src/tool/registry.js";
-import type { ToolContext } from "../../src/tool/tool.js";
+import * as support from "./demo-support.js";
+import { callsOf, collect, namesOf, never, offeredBy, textOf } from "./demo-support.js";
 
 const workspace = mkdtempSync(join(tmpdir(), "heddle-demo-"));
 mkdirSync(join(workspace, "src/deep"), { recursive: true });
 for (const name of ["a.txt", "b.txt", "c.txt", "src/one.ts"]) writeFileSync(join(workspace, name), "12345");
 afterAll(() => rmSync(workspace, { recursive: true }));
 
-const never = new AbortController().signal;
 const registry = new ToolRegistry(builtinTools({ workspace }));
-const offered = (names: readonly string[] = [...registry.names()]): ModelTool[] =>
-  names.map((name) => ({ name, description: "", inputSchema: registry.inputSchema(name) }));
+const offered = (names?: readonly string[]): ModelTool[] => offeredBy(registry, names);
 const withoutWorkspace = offered([...new ToolRegistry(builtinTools({ workspace: undefined })).names()]);
+
+const playTurn = (start: readonly ModelMessage[], given: Partial<ModelRequest> = {}) =>
+  support.playTurn({ registry, workspace }, start, given);
+const request = (given: Partial<ModelRequest>) => support.requestWith({ tools: offered(), ...given });
+const ask = (given: Partial<ModelRequest>) => support.ask({ tools: offered(), ...given });
 
 describe("a turn with the real tools", () => {
   test.each<[string, string[][]]>([
@@ -35,6 +38,12 @@ describe("a turn with the real tools", () => {
     ["Make a plan, list the directories and tell me", [["think", "list_directory"], ["inform_user"]]],
     ["Tell me and ask me", [["inform_user", "clarify"]]],
     ["think, list, tell, finish", [["think", "list_directory"], ["inform_user"], ["work_complete"]]],
+    ["Look around", [["list_directory"]]],
+    ["Find `**/*.ts` for me", [["glob_files"]]],
+    ["Search for TODO", [["grep_files"]]],
+    ["Where are the TODOs?", [["grep_files"]]],
+    ["Read src/one.ts and tell me", [["read_file"], ["inform_user"]]],
+    ["Write a to-do list", [["update_todos"]]],
     ["A task for the planet: finishing untold lists", [["think", "list_directory"], ["inform_user"]]],
   ])("%j calls %j", async (text, rounds) => {
     const { replies } = await playTurn([{ role: "user", text }]);
@@ -87,6 +96,20 @@ describe("a turn with the real tools", () => {
     expect(textOf(last) + callsOf(last).map(({ input }) => input)).toContain(answer);
   });
 
+  test.each([
+    ["Find `src/**/*.ts`", "glob_files", { pattern: "src/**/*.ts" }, "glob_files answered “1 file src/one.ts”."],
+    ["Search for `1(2` in it", "grep_files", { pattern: "1\\(2" }, "grep_files found no matches."],
+    ["search everywhere for 234.", "grep_files", { pattern: "234" }, "grep_files found 4 matches in 4 files."],
+    ["Please read a.txt.", "read_file", { path: "a.txt" }, "read_file answered “a.txt: 1 line"],
+    ["Show me none/such.txt", "read_file", { path: "none/such.txt" }, "read_file did not work: “File not found"],
+  ])("%j calls %s with %j", async (text, tool, input, answer) => {
+    const { replies } = await playTurn([{ role: "user", text }]);
+    const [call] = callsOf(replies[0]!);
+    expect(call!.name).toBe(tool);
+    expect(JSON.parse(call!.input)).toEqual(input);
+    expect(textOf(replies.at(-1)!)).toContain(answer);
+  });
+
   test("what a listing of another make says is quoted", async () => {
     const text = "List the files";
     const call = { id: "1", name: "list_directory", input: "{}" };
@@ -111,6 +134,9 @@ describe("a turn with the real tools", () => {
     expect(textOf(reply)).toContain("think did not work");
   });
 });
+
+/** A repair that finds nothing, one call a reply. */
+const mostReplies = 20;
 
 describe("it keeps to what the request offers", () => {
   test("without a workspace it says so, and how to give one", async () => {
@@ -174,16 +200,36 @@ describe("it keeps to what the request offers", () => {
   test("whatever is said and offered: only offered tools, inputs that fit, an end to each reply and to the turn", async () => {
     const anyText = fc.oneof(
       fc.string({ unit: "binary" }),
-      fc.string({ unit: fc.constantFrom("list ", "think ", "tell ", "ask ", "done ", "in ../x ", "`a` ", "😀", "\n") }),
+      fc.string({
+        unit: fc.constantFrom(
+          "list ",
+          "think ",
+          "tell ",
+          "ask ",
+          "done ",
+          "in ../x ",
+          "`a` ",
+          "**/*.ts ",
+          "search for ",
+          "read a.txt ",
+          "fix ",
+          "find the bug ",
+          "😀",
+          "\n",
+        ),
+      }),
     );
+    // They start threads of their own: too slow for so many turns.
+    const refuse = ({ name }: ModelCall) => (/^(?:glob|grep)_files$/.test(name) ? "The user said no" : undefined);
     await fc.assert(
       fc.asyncProperty(
         anyText,
         fc.subarray([...registry.names()]),
         fc.boolean(),
         async (text, names, parallelToolCalls) => {
-          const { replies } = await playTurn([{ role: "user", text }], { tools: offered(names), parallelToolCalls });
-          expect(replies.length).toBeLessThanOrEqual(1 + registry.names().size);
+          const given = { tools: offered(names), parallelToolCalls };
+          const { replies } = await support.playTurn({ registry, workspace, refuse }, [{ role: "user", text }], given);
+          expect(replies.length).toBeLessThanOrEqual(mostReplies);
           for (const reply of replies) {
             expect(reply.filter(({ type }) => type === "end")).toEqual([reply.at(-1)]);
             for (const { name, input } of callsOf(reply)) {
@@ -259,73 +305,3 @@ describe("how it streams", () => {
     },
   );
 });
-
-/** Asks, runs what is called with the real tools, and asks again, until there is an answer or a tool ends the turn. */
-async function playTurn(
-  start: readonly ModelMessage[],
-  given: Partial<ModelRequest> = {},
-): Promise<{ replies: ModelEvent[][]; messages: readonly ModelMessage[] }> {
-  const replies: ModelEvent[][] = [];
-  const messages = [...start];
-  for (;;) {
-    const reply = await ask({ ...given, messages });
-    replies.push(reply);
-    const calls = callsOf(reply);
-    messages.push({ role: "assistant", text: textOf(reply), calls });
-    const results = await Promise.all(calls.map(runCall));
-    messages.push(...results.map(({ message }) => message));
-    if (calls.length === 0 || results.some(({ isStop }) => isStop)) return { replies, messages };
-  }
-}
-
-async function runCall({ id, name, input }: ModelCall): Promise<{ message: ModelMessage; isStop: boolean }> {
-  const tool = registry.get(name)!;
-  const checked = checkInput(tool, input);
-  if (!checked.ok) throw new Error(checked.message);
-  const quiet = { progress() {}, phase() {}, plan() {}, output() {} };
-  const context: ToolContext = { toolCallId: id, threadId: "t", signal: never, workspace, ...quiet };
-  try {
-    const { result, stopIteration = false } = await tool.run(checked.input, context);
-    const text = tool.toModel?.(result) ?? JSON.stringify(result);
-    return { message: { role: "tool", callId: id, text, isError: false }, isStop: stopIteration };
-  } catch (error) {
-    return { message: { role: "tool", callId: id, text: (error as Error).message, isError: true }, isStop: false };
-  }
-}
-
-function request(given: Partial<ModelRequest>): ModelRequest {
-  return {
-    instructions: "",
-    messages: [],
-    tools: offered(),
-    toolChoice: { type: "auto" },
-    parallelToolCalls: true,
-    ...given,
-  };
-}
-
-const ask = (given: Partial<ModelRequest>): Promise<ModelEvent[]> =>
-  collect(demoModel({ paceMs: 0 }).stream(request(given), never));
-
-async function collect(events: AsyncIterable<ModelEvent>): Promise<ModelEvent[]> {
-  const seen: ModelEvent[] = [];
-  for await (const event of events) seen.push(event);
-  return seen;
-}
-
-const textOf = (events: readonly ModelEvent[]): string =>
-  events.map((event) => (event.type === "text" ? event.text : "")).join("");
-
-const namesOf = (events: readonly ModelEvent[]): string[] => callsOf(events).map(({ name }) => name);
-
-function callsOf(events: readonly ModelEvent[]): ModelCall[] {
-  const calls: { id: string; name: string; input: string }[] = [];
-  for (const event of events) {
-    if (event.type !== "tool_call") continue;
-    calls[event.index] ??= { id: newId(), name: "", input: "" };
-    const call = calls[event.index]!;
-    call.name += event.name ?? "";
-    call.input += event.input ?? "";
-  }
-  return calls;
-}

@@ -37,7 +37,7 @@ export const everyWish: readonly Wish[] = [
   {
     tool: "list_directory",
     round: 1,
-    find: word(/\b(?:list|ls|files?|folders?|director(?:y|ies)|look around)\b/i),
+    find: word(/\b(?:(?<!to-?do )list|ls|files?|folders?|director(?:y|ies)|look around)\b/i),
     input: ({ text }) => ({ path: directoryIn(text) }),
   },
   { tool: "glob_files", round: 1, find: globIn, needsName: true, input: (_, pattern) => ({ pattern }) },
