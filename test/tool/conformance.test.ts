@@ -3,8 +3,7 @@ import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import { definitionProblem } from "../../src/tool/check-definition.js";
-import { toolConformance } from "../conformance/tool.js";
-import { hasBubblewrap, hasGit } from "./command/support.js";
+import { conformanceOf, startsSomething } from "./conformance-of.js";
 import { everyTool } from "./every-tool.js";
 import { examplesWith } from "./examples.js";
 import { startSampleWeb } from "./sample-web.js";
@@ -15,7 +14,7 @@ afterAll(() => web.close());
 const examples = examplesWith(web);
 const folder = join(import.meta.dirname, "../../src/tool/builtin");
 const files = readdirSync(folder).filter((file) => file !== "index.ts");
-const all = everyTool({ sandbox: hasBubblewrap() ? "bubblewrap" : "none", webHost: web.host });
+const all = everyTool({ webHost: web.host });
 
 describe("the list of built-in tools", () => {
   test("is the folder", () => {
@@ -37,19 +36,4 @@ describe("the list of built-in tools", () => {
   });
 });
 
-const needsGit = new Set(["gather", "git_diff"]);
-
-for (const tool of all) {
-  const example = examples[tool.name];
-  // The test above says which one has none.
-  if (example === undefined) continue;
-  const isHere = !needsGit.has(tool.name) || hasGit();
-  describe.skipIf(!isHere)(needsGit.has(tool.name) ? "with git (needs it)" : "everywhere", () =>
-    toolConformance({ tool, ...example }),
-  );
-}
-
-describe("where nothing holds commands in", () => {
-  const [tool] = everyTool({ sandbox: "none" }).filter(({ name }) => name === "run_command");
-  toolConformance({ tool: tool!, ...examples["run_command"]! });
-});
+for (const tool of all) if (!startsSomething.has(tool.name)) conformanceOf(tool, examples);
