@@ -3,15 +3,14 @@
 import { randomUUID } from "node:crypto";
 import { mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { setTimeout as pause } from "node:timers/promises";
 
 export interface ControlGroup {
   /** The command as one that enters the group first. */
   enter(argv: readonly [string, ...string[]]): readonly [string, ...string[]];
   /** Of the processes that are in it. */
   pids(): readonly number[];
-  /** To be called when they have ended. */
-  remove(): Promise<void>;
+  /** To be called when they have ended. Nobody needs to wait for it. */
+  remove(): void;
 }
 
 const mount = "/sys/fs/cgroup";
@@ -28,11 +27,14 @@ export function openControlGroup(tasks: number): ControlGroup | undefined {
   return {
     enter: (argv) => [shell, "-c", entering, members, ...argv],
     pids: () => read(members).split("\n").filter(Boolean).map(Number),
-    remove: async () => {
-      // What has ended leaves it a moment later.
-      for (let time = 0; !removed(directory) && time < removals.times; time++) await pause(removals.everyMs);
-    },
+    remove: () => removeSoon(directory, removals.times),
   };
+}
+
+/** What has ended leaves it a moment later. One that is never empty stays until the next start. */
+function removeSoon(directory: string, times: number): void {
+  if (removed(directory) || times === 0) return;
+  setTimeout(() => removeSoon(directory, times - 1), removals.everyMs).unref();
 }
 
 function makeGroup(tasks: number): string | undefined {

@@ -59,7 +59,7 @@ export async function runProcess(request: ProcessRequest): Promise<ProcessEnd> {
   if (cause === "exited") await Promise.race([child.closed, passed(closeMs)]);
   const leftBehind = isAskedFirst[cause] ? await endProcesses(ended) : await killProcesses(ended);
   await Promise.race([child.closed, passed(drainMs)]);
-  await child.group?.remove();
+  child.group?.remove();
   child.stdout.destroy();
   child.stderr.destroy();
   stdout.close();
@@ -106,13 +106,13 @@ async function start({ argv, cwd, env, mark, limits }: ProcessRequest): Promise<
   try {
     child = spawn(program, args, { ...options, stdio: ["ignore", "pipe", "pipe"] });
   } catch (cause) {
-    await group?.remove();
+    group?.remove();
     throw notStarted(argv[0], cause as NodeJS.ErrnoException);
   }
   const { pid, stdout, stderr } = child;
   if (pid === undefined) {
     const [cause] = (await once(child, "error")) as [NodeJS.ErrnoException];
-    await group?.remove();
+    group?.remove();
     throw notStarted(argv[0], cause);
   }
   child.on("error", () => {}); // Of a signal that could not be sent; none is sent through it.

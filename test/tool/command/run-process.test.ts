@@ -9,7 +9,7 @@ import { shell } from "./support.js";
 
 const group = openControlGroup(8);
 const canMakeGroups = group !== undefined;
-await group?.remove();
+group?.remove();
 
 const limits = { ...outputLimits, ...processLimits };
 
