@@ -1,4 +1,5 @@
 // heddle approvals allow, deny: the answer to one question, for what was shown and for nothing else.
+import { resolve } from "node:path";
 import { ConnectError } from "@connectrpc/connect";
 import { ToolCallApprovalResolved_Decision as Decision } from "../../gen/heddle/v1/event_pb.js";
 import { type ToolCall, ToolCallState } from "../../gen/heddle/v1/tool_call_pb.js";
@@ -8,6 +9,7 @@ import { findWaiting, readQuestion } from "./approvals-find.js";
 import { isWaiting, questionText } from "./approvals-text.js";
 import { exitCodes } from "./exit.js";
 import { Failure } from "./failure.js";
+import { serverOf } from "./find-server.js";
 import { commandLine, type Where } from "./next-command.js";
 import { readLine } from "./read-line.js";
 import type { Context } from "./run.js";
@@ -17,8 +19,9 @@ import { safeLine, styleFor } from "./terminal.js";
 export type AnswerFlags = SourceOptions &
   ({ readonly decision: "allow"; readonly yes: boolean } | { readonly decision: "deny"; readonly reason: string });
 
-export async function answerApproval(context: Context, prefix: string, flags: AnswerFlags): Promise<void> {
+export async function answerApproval(context: Context, prefix: string, given: AnswerFlags): Promise<void> {
   const { io, signal } = context;
+  const flags = await withHolder(given);
   await withSource(context, flags, async (source) => {
     const id = await findWaiting(source, prefix, { signal, where: flags });
     const question = await readQuestion(source, id, signal);
@@ -53,14 +56,17 @@ async function confirm({ io, signal }: Context): Promise<void> {
   throw new Failure({ code: exitCodes.error, message }, undefined);
 }
 
-/** An answer is for whoever runs the call. */
+/** An answer is for whoever runs the call: of a directory, the server that holds it. */
+async function withHolder(flags: AnswerFlags): Promise<AnswerFlags> {
+  if (flags.data === undefined) return flags;
+  const holder = await serverOf(resolve(flags.data), undefined);
+  return holder === undefined ? flags : { ...flags, data: undefined, server: holder.url() };
+}
+
 function answerTaker({ answer, foundIn }: Source, { data }: SourceOptions): NonNullable<Source["answer"]> {
   if (answer !== undefined) return answer;
-  const serve = `heddle serve --data ${data ?? foundIn ?? ".heddle"}`;
-  const message =
-    data === undefined
-      ? `no server holds ${foundIn ?? ".heddle"}: the question waits there. Start one with "${serve}", and answer then`
-      : `--data is read without a server, and an answer needs one. Start "${serve}" unless it runs, and give --server URL`;
+  const dataDir = safeLine(data ?? foundIn ?? "");
+  const message = `no server holds ${dataDir}: the question waits there. Start one with "heddle serve --data ${dataDir}", and answer then`;
   throw new Failure({ code: exitCodes.unreachable, message }, undefined);
 }
 

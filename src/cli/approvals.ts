@@ -20,7 +20,8 @@ interface ApprovalsFlags extends SourceOptions {
 
 const help = `
 A call's id may be cut short as long as only one call that waits begins with it. A yes counts once, and for what was shown: when
-the call would do something else by the time it runs, it is refused.
+the call would do something else by the time it runs, it is refused. With --data, an answer goes to the server that holds the
+directory.
 
 Examples:
   $ heddle approvals

@@ -220,7 +220,7 @@ describe("heddle approvals", () => {
     return { code: child.exitCode, stdout, stderr };
   }
 
-  test("lists, shows, allows and denies, on the server and out of its directory", async () => {
+  test("lists, shows, allows and denies, on the server and out of its directory", { timeout: 90_000 }, async () => {
     const { server, session } = await start();
     const [one, two] = (await park(session, 2)) as [Parked, Parked];
     const at = ["--server", server.url];
@@ -234,10 +234,9 @@ describe("heddle approvals", () => {
     const shown = await heddle(server, "show", one.toolCallId, "--data", server.dataDir);
     expect(shown.stdout).toMatch(/^Leave a trace {2}waits for a yes\n {2}summary {4}Leaving a trace of it\n/);
     expect(shown.stdout).toContain('    {"work":"it","busyMs":0}\n');
-    const offline = await heddle(server, "allow", one.toolCallId, "--data", server.dataDir);
-    expect(offline).toMatchObject({ code: 4, stderr: expect.stringContaining("an answer needs one") });
-
-    expect(await heddle(server, "allow", one.toolCallId, ...at)).toMatchObject({ code: 0, stderr: "" });
+    // The server that holds the directory takes the answer.
+    const allowed = await heddle(server, "allow", one.toolCallId, "--data", server.dataDir);
+    expect(allowed).toMatchObject({ code: 0, stderr: "" });
     const events = await session.until(one.threadId, "runCompleted");
     expect(valuesOf(events, "toolCallApprovalResolved")).toMatchObject([
       { decision: Decision.ALLOWED, resolvedBy: expect.stringMatching(/ \(heddle approvals\)$/) },
@@ -248,6 +247,10 @@ describe("heddle approvals", () => {
       stderr: expect.stringContaining(`the call is over: there is nothing to answer. See what became of it`),
     });
 
+    await server.kill();
+    const left = await heddle(server, "deny", two.toolCallId, "--data", server.dataDir);
+    expect(left).toMatchObject({ code: 4, stderr: expect.stringMatching(/^heddle: no server holds .* waits there/) });
+    await server.start();
     const denied = await heddle(server, "deny", two.toolCallId.slice(0, 13), "--reason", "not today", ...at);
     expect(denied).toMatchObject({ code: 0, stdout: "Denied: Leave a trace: Leaving a trace of it\n" });
     expect(valuesOf(await session.until(two.threadId, "runCompleted"), "toolCallComplete")).toMatchObject([
