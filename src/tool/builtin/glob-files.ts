@@ -1,7 +1,8 @@
 // Finds files of the workspace by their paths.
 import { z } from "zod";
 import { limits } from "../../thread/limits.js";
-import { moduleBeside, offload } from "../offload/offload.js";
+import { moduleBeside } from "../offload/built.js";
+import { offload } from "../offload/offload.js";
 import type { FindJob, FindResult } from "../search/find-files.js";
 import { maxPatternUnits } from "../search/glob-pattern.js";
 import { incompleteWords } from "../search/incomplete.js";

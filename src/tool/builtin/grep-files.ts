@@ -1,7 +1,8 @@
 // Searches the files of the workspace, line by line, for a regular expression.
 import { z } from "zod";
 import { limits } from "../../thread/limits.js";
-import { moduleBeside, offload } from "../offload/offload.js";
+import { moduleBeside } from "../offload/built.js";
+import { offload } from "../offload/offload.js";
 import { maxPatternUnits } from "../search/glob-pattern.js";
 import { incompleteWords } from "../search/incomplete.js";
 import type { FoundLine } from "../search/matching-lines.js";

@@ -5,8 +5,10 @@ import { mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from "
 import { join } from "node:path";
 
 export interface ControlGroup {
-  /** The command as one that enters the group first. */
+  /** The command as one that enters the group first: nothing that it starts can be outside. */
   enter(argv: readonly [string, ...string[]]): readonly [string, ...string[]];
+  /** Takes a process in, and what it starts from then on. */
+  add(pid: number): void;
   /** Of the processes that are in it. */
   pids(): readonly number[];
   /** To be called when they have ended. Nobody needs to wait for it. */
@@ -26,6 +28,7 @@ export function openControlGroup(tasks: number): ControlGroup | undefined {
   const members = join(directory, "cgroup.procs");
   return {
     enter: (argv) => [shell, "-c", entering, members, ...argv],
+    add: (pid) => write(members, String(pid)),
     pids: () => read(members).split("\n").filter(Boolean).map(Number),
     remove: () => removeSoon(directory, removals.times),
   };
@@ -81,6 +84,13 @@ function removed(directory: string): boolean {
   } catch (reason) {
     return (reason as NodeJS.ErrnoException).code === "ENOENT";
   }
+}
+
+/** What has ended in the meantime cannot enter. */
+function write(path: string, text: string): void {
+  try {
+    writeFileSync(path, text);
+  } catch {}
 }
 
 function names(path: string): string[] {

@@ -7,7 +7,7 @@ import type { Readable } from "node:stream";
 import { setTimeout as pause } from "node:timers/promises";
 import { ToolFailure } from "../tool.js";
 import { type ControlGroup, openControlGroup } from "./control-group.js";
-import { endProcesses, killProcesses } from "./end-processes.js";
+import { type Ended, endProcesses, killProcesses } from "./end-processes.js";
 import { KeptOutput, type OutputLimits, outputLimits } from "./kept-output.js";
 import { LiveProcesses, markName } from "./live-processes.js";
 import { type Excess, type ProcessLimits, processLimits, watchProcesses } from "./watch-processes.js";
@@ -57,7 +57,7 @@ export async function runProcess(request: ProcessRequest): Promise<ProcessEnd> {
   };
   const cause = await firstCause(child, request);
   if (cause === "exited") await Promise.race([child.closed, passed(closeMs)]);
-  const leftBehind = isAskedFirst[cause] ? await endProcesses(ended) : await killProcesses(ended);
+  const leftBehind = await endAll(ended, { cause, isSandbox: request.isSandbox === true });
   await Promise.race([child.closed, passed(drainMs)]);
   child.group?.remove();
   child.stdout.destroy();
@@ -66,6 +66,12 @@ export async function runProcess(request: ProcessRequest): Promise<ProcessEnd> {
   stderr.close();
   const exitCode = cause === "exited" ? (child.exitCode() ?? undefined) : undefined;
   return { cause, exitCode, durationMs: performance.now() - startedAt, stdout, stderr, leftBehind };
+}
+
+/** With a sandbox everything in it has ended: its first process was the last, and the kernel has waited for the others. */
+async function endAll(ended: Ended, { cause, isSandbox }: { cause: EndCause; isSandbox: boolean }): Promise<number> {
+  if (cause === "exited" && isSandbox) return 0;
+  return isAskedFirst[cause] ? endProcesses(ended) : killProcesses(ended);
 }
 
 /** What is left of a program that ended is in nobody's care, and one that takes too much takes more with every moment. */
@@ -98,9 +104,10 @@ interface Started {
   exitCode(): number | null;
 }
 
-async function start({ argv, cwd, env, mark, limits }: ProcessRequest): Promise<Started> {
+async function start({ argv, cwd, env, mark, isSandbox, limits }: ProcessRequest): Promise<Started> {
   const group = openControlGroup((limits ?? processLimits).processes * tasksPerProcess);
-  const [program, ...args] = group?.enter(argv) ?? argv;
+  // A sandbox takes a while to be made before anything runs in it: there is time to put it into the group from outside.
+  const [program, ...args] = (isSandbox ? undefined : group?.enter(argv)) ?? argv;
   const options = { cwd, env: { ...env, [markName]: mark }, detached: true } as const;
   let child: ChildProcessByStdio<null, Readable, Readable>;
   try {
@@ -116,6 +123,7 @@ async function start({ argv, cwd, env, mark, limits }: ProcessRequest): Promise<
     throw notStarted(argv[0], cause);
   }
   child.on("error", () => {}); // Of a signal that could not be sent; none is sent through it.
+  if (isSandbox) group?.add(pid);
   // At once: before it can have been waited for.
   const live = new LiveProcesses(pid, mark, group);
   preferToServer(pid);

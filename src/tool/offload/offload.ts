@@ -2,6 +2,7 @@
 // own: one thread a job, with bounded memory, ended at once when the job is called off.
 import { Worker } from "node:worker_threads";
 import { ToolFailure } from "../tool.js";
+import { threadEntry } from "./built.js";
 
 /**
  * What a module for a job has as its default export. Contract: job, progress and result are plain data; a ToolFailure that it
@@ -42,8 +43,9 @@ export function offload<Job, Result, Progress = never>(
   const { signal, onProgress, heapMb = defaultHeapMb } = options;
   return new Promise<Result>((resolve, reject) => {
     if (signal.aborted) return reject(signal.reason);
-    const worker = new Worker(threadEntry(), {
-      eval: isSource,
+    const { entry, ...start } = threadEntry(moduleUrl);
+    const worker = new Worker(entry, {
+      ...start,
       workerData: { moduleUrl: moduleUrl.href, job },
       // A thread has no need of secrets.
       env: {},
@@ -85,17 +87,3 @@ const failures: Readonly<Record<string, { readonly message: string; readonly cod
   ERR_WORKER_OUT_OF_MEMORY: { message: "It needs too much memory; ask for less at a time", code: "ENOMEM" },
   ERR_WORKER_INIT_FAILED: { message: "The machine is too busy to start it; try again later", code: "EAGAIN" },
 };
-
-/** The module `name` beside the one at `here`, be it source or built. */
-export const moduleBeside = (here: string, name: string): URL =>
-  new URL(`./${name}${here.endsWith(".ts") ? ".ts" : ".js"}`, here);
-
-/** What is built is loaded as it is. Sources are compiled as they are loaded, which a thread has to be told first. */
-const isSource = import.meta.url.endsWith(".ts");
-
-function threadEntry(): URL | string {
-  const thread = moduleBeside(import.meta.url, "thread");
-  if (!isSource) return thread;
-  const compiler = import.meta.resolve("tsx/esm/api");
-  return `import(${JSON.stringify(compiler)}).then(({ register }) => (register(), import(${JSON.stringify(thread)})));`;
-}

@@ -1,5 +1,6 @@
 // From an answer to its text. A page of HTML is taken apart in a thread of its own, bounded in time and memory: a hostile one
 // must not keep the server from its other work.
+import { moduleBeside } from "../offload/built.js";
 import { offload } from "../offload/offload.js";
 import type { ToolContext } from "../tool.js";
 import { oneLine } from "../words.js";
@@ -11,7 +12,7 @@ import { mediaClassOf, mediaTypeOf } from "./media-type.js";
 import type { HtmlPage, ReadablePage } from "./read-html.js";
 import { sizeWords } from "./size-words.js";
 
-const readHtmlUrl = new URL(import.meta.url.endsWith(".ts") ? "./read-html.ts" : "./read-html.js", import.meta.url);
+const readHtmlUrl = moduleBeside(import.meta.url, "read-html");
 /** The largest pages of honest people take half of it. */
 const readMs = 20_000;
 const heapMb = 512;
