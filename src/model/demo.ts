@@ -36,11 +36,11 @@ function replyTo(request: ModelRequest): ModelEvent[] {
   const { words, calls } = nextReply(request, turn);
   const first = turn.isFirstReply ? firstWords(turn, missingTools(request, turn)) : "";
   const text = [first, words].filter(Boolean).join("\n\n");
+  // What is said already says why.
+  const reasoning = words === "" ? reasoningWords(calls.map(({ tool }) => tool)) : "";
   return [
     ...wordsOf(text).map((piece): ModelEvent => ({ type: "text", text: piece })),
-    ...wordsOf(reasoningWords(calls.map(({ tool }) => tool))).map(
-      (piece): ModelEvent => ({ type: "reasoning", text: piece }),
-    ),
+    ...wordsOf(reasoning).map((piece): ModelEvent => ({ type: "reasoning", text: piece })),
     ...interleaved(calls.map(callPieces)),
     calls.length === 0
       ? { type: "end", reason: "stop", providerReason: "demo" }

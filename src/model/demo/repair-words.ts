@@ -37,9 +37,9 @@ export const thoughts = (run: TestRun, names: readonly string[]): string[] => [
   `I know ${knownSlips} kinds of slip by sight. It takes a real model to understand more.`,
 ];
 
-export const foundWords = (slip: Slip): string => `In ${placeOf(slip)}, ${slip.reason}: ${codeOf(slip.oldText)}.`;
+export const foundWords = (slip: Slip): string => `In ${placeOf(slip)}, ${slip.reason}.`;
 
-export const changeWords = (slip: Slip): string => `I make that ${codeOf(slip.newText)}.`;
+export const changeWords = (slip: Slip): string => `I change it to ${codeOf(slip.newText)}.`;
 
 export const wouldChangeWords = (slip: Slip): string =>
   `I would change ${codeOf(slip.oldText)} to ${codeOf(slip.newText)} in ${placeOf(slip)}. You have not asked me to: nothing is changed.`;
@@ -55,16 +55,16 @@ export const notChangedWords = (slip: Slip, answer: Answer | undefined): string 
     .join(" ");
 
 export const untestedWords = (slip: Slip, run: TestRun): string =>
-  `${changed(slip)} I do not know whether that helps: the tests were not run. ${run.kind === "not_run" ? run.why : ""}`.trim();
+  `${changed(slip)}\nI do not know whether that helps: the tests were not run. ${run.kind === "not_run" ? run.why : ""}`.trim();
 
 /** `failed`: the tests that fail for other reasons. */
 export function doneWords(slip: Slip, failed: readonly string[]): string {
   const rest = `That test passes now; ${counted(failed.length, "other fails", "others fail")} still, the first is ${quoted(failed[0] ?? "")}.`;
-  return `${changed(slip)} ${failed.length === 0 ? `${testCommand} passes now.` : rest}`;
+  return `${changed(slip)}\n${failed.length === 0 ? `${testCommand} passes now.` : rest}`;
 }
 
 export const stuckWords = (slip: Slip, answer: Answer | undefined): string =>
-  `${answer ? outcomeWords(answer) : ""} So the change is still there, though it does not help: ${changed(slip)}`.trim();
+  `${answer ? outcomeWords(answer) : ""} So the change is still there, though it does not help.\n${changed(slip)}`.trim();
 
 export function notFoundWords(run: TestRun, read: readonly string[]): string {
   const where = read.length === 0 ? "I found no source to read" : `I read ${listed(read)}`;
@@ -86,9 +86,13 @@ function failure({ report: { failed, difference } }: Extract<TestRun, { kind: "f
 const plain = (value: string): string => cleanSummary(value, 60);
 
 const changed = (slip: Slip): string =>
-  `In ${placeOf(slip)}, ${slip.reason}. I changed ${codeOf(slip.oldText)} to ${codeOf(slip.newText)}.`;
+  [`Changed ${placeOf(slip)}: ${slip.reason}.`, `  - ${lineOf(slip.oldText)}`, `  + ${lineOf(slip.newText)}`].join(
+    "\n",
+  );
 
 const placeOf = ({ path, line }: Slip): string => `${path}, line ${line}`;
 
+const codeOf = (text: string): string => quoted(lineOf(text));
+
 /** The line itself, without those above it that tell it from others. */
-const codeOf = (text: string): string => quoted(text.split("\n").at(-1)!.trim());
+const lineOf = (text: string): string => text.split("\n").at(-1)!.trim();

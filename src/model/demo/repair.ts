@@ -74,7 +74,7 @@ const edit = ({ path, oldText, newText }: Slip): PlannedCall => ({
 const reversed = (slip: Slip): Slip => ({ ...slip, oldText: slip.newText, newText: slip.oldText });
 
 function* wrapUp({ hasGit }: Place, slip: Slip): Story {
-  yield { words: "", calls: [todoCall(4, true), ...(hasGit ? [{ tool: "git_diff", input: {} }] : [])] };
+  yield { words: "They pass.", calls: [todoCall(4, true), ...(hasGit ? [{ tool: "git_diff", input: {} }] : [])] };
   const summary = doneWords(slip, []);
   yield { words: "", calls: [{ tool: "work_complete", input: { summary } }] };
   return summary;

@@ -7,7 +7,7 @@ export interface Slip {
   /** Stands once in the file. */
   readonly oldText: string;
   readonly newText: string;
-  /** Why it looks wrong: the end of a sentence. */
+  /** What looks wrong: the end of a sentence. */
   readonly reason: string;
 }
 
@@ -22,7 +22,7 @@ const bodyLines = 8;
 
 const rules: readonly Rule[] = [
   {
-    reason: "the comment includes the limit itself, but the comparison leaves it out",
+    reason: "the comment includes the limit, the comparison does not",
     mend: (line, { above }) => {
       const comparison = { over: /(?<=[\w)\]] )>(?= [\w(])/, under: /(?<=[\w)\]] )<(?= [\w(])/ };
       if (/\b(?:or more|or above|at least|or longer)\b/i.test(above)) return replaced(line, comparison.over, ">=");
