@@ -94,7 +94,8 @@ export class ReplyRecorder {
       const value = { messageId: this.#messageId, refusal };
       this.#record({ case: "messageCompleted", value });
     }
-    if (!last) this.#stored.push(this.#run.recorder.note(change));
+    // Where calls follow, their first event takes it along.
+    if (!last) this.#stored.push(this.#run.recorder[calls.length > 0 ? "noteSoon" : "note"](change));
     const stored = this.#settled();
     stored.catch(() => {}); // Heard by whoever waits for it.
     return { text: this.#text, calls: calls.map((call) => call.input), end, stored };

@@ -50,6 +50,9 @@ export class RunRecorder {
   readonly #truncated = new Set<string>();
   /** What text of which subject could not be stored. */
   readonly #lost = new Map<string, Lost>();
+  /** Notes that wait for something to go with. */
+  readonly #soon: (() => Promise<void>)[] = [];
+  #turn: NodeJS.Immediate | undefined;
   /** The first that nobody was told of. */
   #untold: Lost | undefined;
 
@@ -92,6 +95,7 @@ export class RunRecorder {
     const chunks = bodies.flatMap(chunksOf);
     // What is too much for one append goes before it. It is not visible until the event is (L2 holds for what people see).
     while (chunks.length > chunksPerAppend) this.#writeAhead(subject, chunks.splice(0, chunksPerAppend));
+    this.#noteNow();
     return this.#recorder.write(this.#key, (draft) => {
       // Writes keep their order: when this one's turn has come, it is known what became of the text before it.
       const lost = this.#lost.get(subject) ?? this.#untold;
@@ -109,6 +113,23 @@ export class RunRecorder {
     this.#coalescer.flush(subject);
   }
 
+  /**
+   * A change of the thread's document alone, in no hurry: it goes with the next event that is recorded, or by itself in the next
+   * turn. Saves a commit where a call follows a reply at once.
+   */
+  noteSoon(change: (draft: ThreadDraft) => void): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#soon.push(() => this.note(change).then(resolve, reject));
+      this.#turn ??= setImmediate(() => this.#noteNow());
+    });
+  }
+
+  #noteNow(): void {
+    clearImmediate(this.#turn);
+    this.#turn = undefined;
+    for (const note of this.#soon.splice(0)) void note();
+  }
+
   /** A change of the thread's document alone. Shares an append with what is recorded at the same time. */
   note<Result>(change: (draft: ThreadDraft) => Result): Promise<Result> {
     return this.#recorder.write(this.#key, change);
@@ -116,6 +137,7 @@ export class RunRecorder {
 
   /** Stores what is held back, and nothing more. */
   close(): void {
+    this.#noteNow();
     this.#coalescer.close();
   }
 

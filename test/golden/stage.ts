@@ -52,8 +52,8 @@ async function whileTimePasses<Result>(playing: Promise<Result>): Promise<Result
   });
   over.catch(() => {}); // Heard by whoever awaits it.
   for (;;) {
-    // A turn of the real event loop: everything that can happen now has happened.
-    await new Promise((resolve) => setImmediate(resolve));
+    // Turns of the real event loop, for what waits for one: everything that can happen now has happened.
+    for (let turn = 0; turn < 3; turn++) await new Promise((resolve) => setImmediate(resolve));
     if (isOver) return over;
     if (vi.getTimerCount() === 0 || Date.now() > beginning + longestMs)
       throw new Error("The scenario waits for something that never comes");

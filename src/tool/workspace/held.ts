@@ -5,8 +5,9 @@
 // reached through /proc/self/fd: the kernel then starts at that very thing, as with openat. Where there is no such directory
 // (portable.ts), a thing is known by its path, its device and its number, and these are compared before and after: whoever is
 // quick enough can still come between.
-import { constants, type Stats } from "node:fs";
+import { closeSync, constants, fstatSync, open as openDescriptor, type Stats } from "node:fs";
 import { type FileHandle, open, realpath } from "node:fs/promises";
+import { promisify } from "node:util";
 import { holdRootByPath } from "./portable.js";
 
 export interface Held {
@@ -43,27 +44,30 @@ export async function holdRoot(directory: string, options: { portable?: boolean 
 /** Not among Node's constants; the same on every architecture that Node runs on. */
 const O_PATH = 0o10000000;
 
+const openPath = promisify(openDescriptor);
+
+/** Only the opening may have to wait for a disk: what is held that way is in memory, and letting it go writes nothing. */
 class HeldByDescriptor implements Held {
   readonly stats: Stats;
-  readonly #handle: FileHandle;
+  readonly #descriptor: number;
 
-  private constructor(handle: FileHandle, stats: Stats) {
-    this.#handle = handle;
-    this.stats = stats;
+  private constructor(descriptor: number) {
+    this.#descriptor = descriptor;
+    this.stats = fstatSync(descriptor);
   }
 
   static async at(path: string, flags: number): Promise<HeldByDescriptor> {
-    const handle = await open(path, O_PATH | flags);
+    const descriptor = await openPath(path, O_PATH | flags, 0);
     try {
-      return new HeldByDescriptor(handle, await handle.stat());
+      return new HeldByDescriptor(descriptor);
     } catch (reason) {
-      await handle.close();
+      closeSync(descriptor);
       throw reason;
     }
   }
 
   get path(): string {
-    return `/proc/self/fd/${this.#handle.fd}`;
+    return `/proc/self/fd/${this.#descriptor}`;
   }
 
   hold(name: string): Promise<Held> {
@@ -76,8 +80,8 @@ class HeldByDescriptor implements Held {
 
   async verify(): Promise<void> {}
 
-  close(): Promise<void> {
-    return this.#handle.close();
+  async close(): Promise<void> {
+    closeSync(this.#descriptor);
   }
 }
 

@@ -1,6 +1,7 @@
 // Reading one file of the workspace: a regular one with a single name.
 import type { Stats } from "node:fs";
 import { type FileHandle, lstat } from "node:fs/promises";
+import { setTimeout as pause } from "node:timers/promises";
 import { ToolFailure } from "../tool.js";
 import { oneLine } from "../words.js";
 import { codeOf, systemError } from "./failures.js";
@@ -29,12 +30,25 @@ export interface FoundFile {
 export async function openFound({ held, entry, place, path }: FoundFile): Promise<OpenFile> {
   refuseIrregular(held.stats, path);
   // That there is one name is worth something only if it is this one: a file from outside that was linked here a moment ago has
-  // one name as well. A name that comes or goes shows in the time of change.
+  // one name as well. A name that comes or goes shows in the time of change, unless that is so fresh that the clock of the file
+  // system has not ticked since.
+  await settled(held.stats);
   const now = await lstat(entry);
   if (now.ino !== held.stats.ino || now.dev !== held.stats.dev || now.nlink !== 1 || now.ctimeMs !== held.stats.ctimeMs)
     throw systemError("ESTALE");
   const handle = await held.openToRead();
   return { handle, place, size: held.stats.size, mode: held.stats.mode & 0o777 };
+}
+
+/** Longer than the tick of any kernel. */
+const tickMs = 20;
+
+/** Throws ESTALE, after a tick, when the file was changed within the last one. A time that is to come says nothing. */
+async function settled({ ctimeMs }: Stats): Promise<void> {
+  const ageMs = Date.now() - ctimeMs;
+  if (ageMs < 0 || ageMs > tickMs) return;
+  await pause(tickMs);
+  throw systemError("ESTALE");
 }
 
 /** A file that is written to all the time may change during one look, hardly during each of these. */
