@@ -10,7 +10,7 @@ import { drawSvg } from "./record-demo/svg.mjs";
 
 const root = resolve(import.meta.dirname, "..");
 const target = join(root, "docs/images/run.svg");
-const size = { columns: 92, rows: 30 };
+const size = { columns: 104, rows: 30 };
 const prompt = "Look around, find the bug, fix it and run the tests";
 const mostBytes = 100_000;
 /** Much longer than the run takes. */
