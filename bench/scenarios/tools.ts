@@ -11,6 +11,8 @@ const rounds = 7;
 /** One after the other, in each round. */
 const calls = { read_file: 40, run_command: 25 } as const;
 const fileLines = 120;
+/** Of 200 calls each. */
+const warmUpRuns = 15;
 
 export const tools: Scenario = {
   name: "tools",
@@ -33,7 +35,9 @@ export const tools: Scenario = {
       run: ask("heddle", "run_command"),
       runByHand: ask("byHand", "run_command"),
     };
-    await interleaved(bench.quick ? 1 : 3, measures); // To warm up.
+    for (let run = 0; run < (bench.quick ? 1 : warmUpRuns); run++)
+      await inside.ask("warmUp", { tool: "read_file", count: 200 });
+    await interleaved(1, measures); // To warm up.
     const measured = await interleaved(bench.quick ? 1 : rounds, measures, (round, values) => {
       const texts = Object.entries(values).map(([name, value]) => `${name} ${millis(value)}`);
       bench.progress(`tools, round ${round}: ${texts.join(", ")}`);

@@ -150,7 +150,7 @@ export class Approver {
   /** Once: it is the same for all of them. */
   #tellWhatToDo({ outcome, error }: ToolCallComplete): void {
     const { answering, view } = this.#options;
-    const isForNobody = outcome === ToolCallOutcome.DENIED && /^nobody is here/i.test(error?.message ?? "");
+    const isForNobody = outcome === ToolCallOutcome.DENIED && error?.kind === "nobody_to_ask";
     if (answering !== "nobody" || !isForNobody || this.#hasToldWhatToDo) return;
     this.#hasToldWhatToDo = true;
     view.note(

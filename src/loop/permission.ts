@@ -22,7 +22,8 @@ export async function permission(run: Run, call: CallInput, scope: Scope): Promi
   const tool = call.tool!;
   const policy = run.approvals.policyOf(tool);
   // Also of a call that was asked for under another policy.
-  if (policy === "deny") return refused(denied(`The policy of this server does not allow ${tool.name}`));
+  if (policy === "deny")
+    return refused(denied("denied_by_policy", `The policy of this server does not allow ${tool.name}`));
   if (standing?.kind === "approved") return verified(run, call, { scope, sha256: standing.sha256 });
   if (standing?.kind === "waiting") return waitForAnswer(run, call, { scope, sha256: standing.sha256 });
   switch (policy) {
@@ -30,7 +31,7 @@ export async function permission(run: Run, call: CallInput, scope: Scope): Promi
       return { kind: "allowed" };
     case "ask":
       if (run.options.approvalMode === ApprovalMode.DENY)
-        return refused(denied(`Nobody is here to say yes to ${tool.name}`));
+        return refused(denied("nobody_to_ask", `Nobody is here to say yes to ${tool.name}`));
       return ask(run, call, scope);
   }
 }
@@ -101,7 +102,9 @@ async function verified(run: Run, call: CallInput, { scope, sha256 }: Asked): Pr
   const looked = await lookAhead(run, call, scope);
   if (looked.kind === "refused") return looked;
   if (looked.sha256.equals(sha256)) return { kind: "allowed" };
-  return refused(denied("What it would do has changed since it was approved", "Call it again to ask once more"));
+  return refused(
+    denied("approval_changed", "What it would do has changed since it was approved", "Call it again to ask once more"),
+  );
 }
 
 type Looked =
@@ -158,9 +161,9 @@ function bounded(preview: Preview | undefined): Preview | undefined {
 
 const refused = (end: CallEnd | Ending): Extract<Permission, { kind: "refused" }> => ({ kind: "refused", end });
 
-const denied = (message: string, hint = "Go on without it, or ask the user"): CallEnd => ({
+const denied = (kind: string, message: string, hint = "Go on without it, or ask the user"): CallEnd => ({
   outcome: ToolCallOutcome.DENIED,
   summary: `Denied: ${message.charAt(0).toLowerCase()}${message.slice(1)}`,
-  error: { kind: "denied", message },
+  error: { kind, message },
   modelText: `The call was not run. ${message}. ${hint}.`,
 });

@@ -13,7 +13,7 @@ export interface Exchange {
   readonly transport: Http1Transport | Http2Transport;
   /** Headers every answer must carry (CORS; for a refusal also what the refusal calls for). Names in lower case. */
   readonly responseHeaders: Readonly<Record<string, string>>;
-  /** Who asks: the name of the token in the configuration, or "local" where none is required. Empty in a refusal. */
+  /** Who asks: the name of the token in the configuration, or "(local)" where none is required. Empty in a refusal. */
   readonly principal: string;
 }
 

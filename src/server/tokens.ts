@@ -3,8 +3,8 @@ import { createHash, timingSafeEqual } from "node:crypto";
 import { HeddleError } from "../thread/errors.js";
 import type { Token } from "./options.js";
 
-/** Who asks where no token is required. */
-export const localPrincipal = "local";
+/** Who asks where no token is required. No token can have this name. */
+export const localPrincipal = "(local)";
 
 /** The name of the token in an `authorization` header. Throws `unauthenticated`. */
 export type Authenticate = (authorization: string | undefined) => string;

@@ -34,8 +34,8 @@ const asks = (id: string) => [
 const resolved = (id: string, decision: Decision, resolvedBy = "ada") =>
   event({ case: "toolCallApprovalResolved", value: { toolCallId: id, decision, resolvedBy } });
 const ran = (id: string) => [running(id, `Writing ${id[0]}.txt`), over(id, `Wrote ${id[0]}.txt`)];
-const denied = (id: string, message: string) =>
-  over(id, `Denied: ${message}`, ToolCallOutcome.DENIED, { error: { kind: "denied", message } });
+const denied = (id: string, message: string, kind = "nobody_to_ask") =>
+  over(id, `Denied: ${message}`, ToolCallOutcome.DENIED, { error: { kind, message } });
 
 /** A server whose events the test makes as it goes. An answer leads to what `onAnswer` makes of it. */
 function serving(events: readonly StreamThreadEventsResponse[]) {
@@ -281,7 +281,10 @@ describe("where nobody can be asked", () => {
   });
 
   test("a tool that policy forbids is another matter", async () => {
-    const call = [named(first, "Write file"), denied(first, "The policy of this server does not allow write_file")];
+    const call = [
+      named(first, "Write file"),
+      denied(first, "The policy of this server does not allow write_file", "denied_by_policy"),
+    ];
     const server = serving([...call, runEnd()]);
     await using at = await server.listening;
     expect(await run(at.url, fakeIo())).toMatchObject({ code: 0, stderr: "" });

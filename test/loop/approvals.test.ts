@@ -97,7 +97,7 @@ describe("policy", () => {
       {
         outcome: ToolCallOutcome.DENIED,
         summary: "Denied: the policy of this server does not allow change",
-        error: { kind: "denied" },
+        error: { kind: "denied_by_policy" },
       },
     ]);
     expect(model.requests[1]!.messages.at(-1)).toMatchObject({ role: "tool", isError: true });

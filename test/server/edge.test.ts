@@ -67,7 +67,7 @@ describe.each(versions)("tokens over $version", ({ ask }) => {
 
   test("where no token is configured, everybody is local", async () => {
     await using server = await startTestServer({ doors: [visitors().door] });
-    expect((await ask(server.url)).text).toBe("local");
+    expect((await ask(server.url)).text).toBe("(local)");
   });
 });
 
@@ -214,7 +214,7 @@ describe("the head of a request", () => {
         method: "GET",
         path: "/a/b",
         contentType: "application/grpc+proto",
-        principal: "local",
+        principal: "(local)",
       });
     expect(seen.map(({ transport }) => transport.version)).toEqual([1, 2]);
   });

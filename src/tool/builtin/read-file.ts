@@ -1,8 +1,8 @@
 // Reads one file of the workspace: lines of a text, or a picture.
 import { z } from "zod";
 import { limits } from "../../thread/limits.js";
-import { imageType, signatureBytes } from "../reading/image-type.js";
-import { type LinesRead, readLines } from "../reading/read-lines.js";
+import { imageType } from "../reading/image-type.js";
+import { type LinesRead, readLines, readStart } from "../reading/read-lines.js";
 import { defineTool, ToolFailure } from "../tool.js";
 import { counted, oneLine, visible } from "../words.js";
 import { type OpenFile, Workspace } from "../workspace/workspace.js";
@@ -47,21 +47,17 @@ export const readFile = defineTool({
     await using workspace = await Workspace.open(directory);
     const file = await workspace.openFile(path);
     await using _handle = file.handle;
-    const mediaType = imageType(await startOf(file));
+    const start = await readStart(file.handle);
+    const mediaType = imageType(start);
     if (mediaType !== undefined) return await imageOutcome(file, mediaType);
     const range = { offset, limit, maxBytes: maxTextBytes, maxLineUnits, countBytes };
-    const read = await readLines(file.handle, range, signal);
+    const read = await readLines({ handle: file.handle, start }, range, signal);
     if (read === undefined) throw binary(path);
     if (read.lines.length === 0 && offset > 1) throw beyondEnd(path, read.totalLines ?? 0);
     return textOutcome(file, read, offset);
   },
   toModel: (result) => (result.type === "image" ? imageWords(result) : textWords(result)),
 });
-
-async function startOf({ handle }: OpenFile): Promise<Uint8Array> {
-  const { buffer, bytesRead } = await handle.read(Buffer.alloc(signatureBytes), 0, signatureBytes, 0);
-  return buffer.subarray(0, bytesRead);
-}
 
 async function imageOutcome({ handle, place, size }: OpenFile, mediaType: string) {
   if (size > maxImageBytes)

@@ -1,7 +1,7 @@
 // Pictures that models can look at, known by their first bytes, whatever their names say.
 
 /** As many bytes as are looked at. */
-export const signatureBytes = 12;
+const signatureBytes = 12;
 
 /** The media type. Undefined: not a picture of a sort that models take. */
 export function imageType(start: Uint8Array): string | undefined {

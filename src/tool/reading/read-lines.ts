@@ -27,24 +27,34 @@ export interface LinesRead {
 
 const pieceBytes = 64 * 1024;
 
-/** Undefined when it is no UTF-8 text. Contract: `signal` is looked at between pieces. */
+/** The beginning of a file, which tells what it is. */
+export async function readStart(handle: FileHandle): Promise<Buffer> {
+  const { buffer, bytesRead } = await handle.read(Buffer.allocUnsafe(pieceBytes), 0, pieceBytes, 0);
+  return buffer.subarray(0, bytesRead);
+}
+
+/** Undefined when it is no UTF-8 text. `start` is what `readStart` gave. Contract: `signal` is looked at between pieces. */
 export async function readLines(
-  handle: FileHandle,
+  { handle, start }: { handle: FileHandle; start: Buffer },
   range: LineRange,
   signal: AbortSignal,
 ): Promise<LinesRead | undefined> {
   const decoder = new TextDecoder("utf-8", { fatal: true });
   const collector = new Collector(range);
-  const buffer = Buffer.allocUnsafe(pieceBytes);
-  for (let position = 0; ; ) {
+  let buffer = start;
+  let bytesRead = start.length;
+  for (let position = start.length; ; ) {
     signal.throwIfAborted();
-    const { bytesRead } = await handle.read(buffer, 0, pieceBytes, position);
-    position += bytesRead;
     const text = decoded(decoder, bytesRead === 0 ? undefined : buffer.subarray(0, bytesRead));
     if (text === undefined || text.includes("\0")) return undefined;
     collector.add(text);
     if (bytesRead === 0) return collector.end();
     if (collector.isFull && position >= range.countBytes) return collector.stop();
+    if (bytesRead === pieceBytes) {
+      if (buffer === start) buffer = Buffer.allocUnsafe(pieceBytes);
+      ({ bytesRead } = await handle.read(buffer, 0, pieceBytes, position));
+      position += bytesRead;
+    } else bytesRead = 0; // A file gives less only at its end.
   }
 }
 

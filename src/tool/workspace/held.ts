@@ -5,7 +5,7 @@
 // reached through /proc/self/fd: the kernel then starts at that very thing, as with openat. Where there is no such directory
 // (portable.ts), a thing is known by its path, its device and its number, and these are compared before and after: whoever is
 // quick enough can still come between.
-import { closeSync, constants, fstatSync, open as openDescriptor, type Stats } from "node:fs";
+import { closeSync, constants, fstatSync, open as openDescriptor, openSync, readlinkSync, type Stats } from "node:fs";
 import { type FileHandle, open, realpath } from "node:fs/promises";
 import { promisify } from "node:util";
 import { holdRootByPath } from "./portable.js";
@@ -34,7 +34,8 @@ export async function holdRoot(directory: string, options: { portable?: boolean 
   if (options.portable || !(await hasDescriptorPaths())) return holdRootByPath(directory);
   const held = await HeldByDescriptor.at(directory, constants.O_DIRECTORY);
   try {
-    return { held, real: await realpath(held.path) };
+    // Kept by the kernel itself, without links.
+    return { held, real: readlinkSync(held.path) };
   } catch (reason) {
     await held.close();
     throw reason;
@@ -70,7 +71,9 @@ class HeldByDescriptor implements Held {
     return `/proc/self/fd/${this.#descriptor}`;
   }
 
-  hold(name: string): Promise<Held> {
+  async hold(name: string): Promise<Held> {
+    // What is held already needs no disk.
+    if (name === ".") return new HeldByDescriptor(openSync(`${this.path}/.`, O_PATH));
     return HeldByDescriptor.at(`${this.path}/${name}`, constants.O_NOFOLLOW);
   }
 
