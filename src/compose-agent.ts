@@ -11,7 +11,7 @@ import { readScript } from "./model/scripted-file.js";
 import type { Recorder } from "./recorder/recorder.js";
 import { HeddleError } from "./thread/errors.js";
 import type { Tool } from "./thread/schema.js";
-import { builtinTools } from "./tool/builtin/index.js";
+import { builtinNames, builtinTools } from "./tool/builtin/index.js";
 import { loadToolModules } from "./tool/load-modules.js";
 import { ToolRegistry } from "./tool/registry.js";
 
@@ -40,7 +40,20 @@ export const listTools = async (agent: AgentConfig): Promise<readonly Tool[]> =>
 
 async function loadTools(agent: AgentConfig, hidden: readonly string[]): Promise<ToolRegistry> {
   const builtin = builtinTools({ ...agent, commands: { ...agent.commands, hidden } });
-  return new ToolRegistry([...builtin, ...(await loadToolModules(agent.tools))]);
+  const registry = new ToolRegistry([...builtin, ...(await loadToolModules(agent.tools))]);
+  checkPolicy(agent, registry);
+  return registry;
+}
+
+/** A slip in the name of a tool that is to be denied would allow it. */
+function checkPolicy({ policy }: AgentConfig, registry: ToolRegistry): void {
+  const known = new Set([...registry.names(), ...builtinNames]);
+  const unknown = Object.keys(policy).find((name) => !known.has(name));
+  if (unknown === undefined) return;
+  const names = [...known].sort().join(", ");
+  throw new HeddleError("invalid_config", `agent.policy: there is no tool ${unknown}; the tools are ${names}`, {
+    detail: { field: `agent.policy.${unknown}` },
+  });
 }
 
 export function createRuns(

@@ -38,22 +38,34 @@ export function askedLines({ heading, why, body, seeAll }: Question, { columns, 
     { text: heading.summary === "" ? "" : `: ${heading.summary}` },
   ];
   const top = [
-    ...wrapLine(head, columns).slice(0, Math.max(1, room - 2)),
+    ...wrapLine(head, columns, Math.max(1, room - 2)),
     ...(why === "" || room < 3 ? [] : [clipLine(lineOf(`${indent}${why}`, "dim"), columns)]),
   ];
-  const rows = body.flatMap((line, index) =>
-    wrapLine(line, Math.max(1, columns - bodyIndent.length)).map((row, place) => ({
-      row: [{ text: place === 0 ? bodyIndent : restIndent }, ...row],
-      index,
-    })),
-  );
   const free = room - top.length;
+  const rows = bodyRows(body, columns, free + 1);
   if (rows.length <= free) return [...top, ...rows.map(({ row }) => row)];
   const shown = rows.slice(0, Math.max(0, free - 1));
   // A line that is shown in part counts as one that is not.
   const left = body.length - (rows[shown.length]?.index ?? body.length);
   const more = lineOf(`${indent}… ${left} more ${left === 1 ? "line" : "lines"}, not shown: ${seeAll}`, "yellow");
   return [...top, ...shown.map(({ row }) => row), ...(free > 0 ? [clipLine(more, columns)] : [])];
+}
+
+interface Row {
+  readonly row: Line;
+  /** Of the line that it is a part of. */
+  readonly index: number;
+}
+
+/** No more of them than are needed: a preview may be long, and is drawn again and again. */
+function bodyRows(body: readonly Line[], columns: number, most: number): Row[] {
+  const rows: Row[] = [];
+  for (let index = 0; index < body.length && rows.length < most; index++) {
+    const wrapped = wrapLine(body[index]!, Math.max(1, columns - bodyIndent.length), most - rows.length);
+    for (const [place, row] of wrapped.entries())
+      rows.push({ row: [{ text: place === 0 ? bodyIndent : restIndent }, ...row], index });
+  }
+  return rows;
 }
 
 /** The end of what is typed is what is looked at. */
@@ -77,19 +89,24 @@ function tailWithin(text: string, columns: number): string {
   return tail;
 }
 
-/** All of the line, in as many rows as it takes. */
-function wrapLine(line: Line, columns: number): Line[] {
+/** What one column may take: a letter with all of its marks. Only so much is looked at for each row. */
+const unitsPerColumn = 8;
+
+/** The line in as many rows as it takes, and not more than `most` of them. */
+function wrapLine(line: Line, columns: number, most: number): Line[] {
   const rows: Segment[][] = [[]];
   let free = columns;
   for (const segment of line) {
-    let rest = segment.text;
-    while (rest !== "") {
+    let at = 0;
+    while (at < segment.text.length) {
+      const rest = segment.text.slice(at, at + columns * unitsPerColumn);
       // A character that is wider than the whole row is not left out.
       const piece = headWithin(rest, free) || (free === columns ? [...rest][0]! : "");
       if (piece !== "") rows.at(-1)!.push({ ...segment, text: piece });
-      rest = rest.slice(piece.length);
+      at += piece.length;
       free -= widthOf(piece);
-      if (rest === "") break;
+      if (at >= segment.text.length) break;
+      if (rows.length === most) return rows;
       rows.push([]);
       free = columns;
     }

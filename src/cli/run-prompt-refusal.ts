@@ -41,6 +41,7 @@ function threadBusy(error: ConnectError, { server, flags }: Asked): Ending | und
   const { kind, holderId, producer } = holder;
   const by = kind === ThreadHolder_Kind.RECORDING ? `the recording ${holderId} of ${producer}` : `run ${holderId}`;
   const follow = commandLine(`follow ${flags.thread}`, flags, server.isOwn ? undefined : server.place.url());
-  const message = `the thread is busy with ${by}: wait, or watch it with ${follow}`;
+  const asks = kind === ThreadHolder_Kind.RECORDING ? "" : ', or answer what it waits for ("heddle approvals")';
+  const message = `the thread is busy with ${by}: wait, or watch it with ${follow}${asks}`;
   return { code: exitCodes.error, message: safeLine(message) };
 }

@@ -3,7 +3,7 @@ import { timestampMs } from "@bufbuild/protobuf/wkt";
 import { ContentRole } from "../../gen/heddle/v1/content_pb.js";
 import type { GetToolCallResponse } from "../../gen/heddle/v1/tool_call_service_pb.js";
 import { roughSpan } from "./format.js";
-import type { Line } from "./live-view-line.js";
+import { type Line, lineOf } from "./live-view-line.js";
 import { previewLines, textOf } from "./preview-lines.js";
 import { safeLine } from "./terminal.js";
 
@@ -13,7 +13,7 @@ export interface Question {
   readonly heading: { readonly title: string; readonly summary: string };
   /** Why somebody is asked, and until when. Safe for a terminal. */
   readonly why: string;
-  /** What would happen: the preview, or the input where there is none. */
+  /** What would happen: the preview; or the input, where there is none or it does not show everything. */
   readonly body: readonly Line[];
   /** The command that shows all of it. */
   readonly seeAll: string;
@@ -35,21 +35,28 @@ export function answerIn(line: string): TypedAnswer | undefined {
   return no === null ? undefined : { decision: "denied", reason: no[1]?.trim() ?? "" };
 }
 
+/** As the server writes it. */
+const redactionMark = "[redacted]";
+const hiddenWords = "Parts of the preview look like secrets and are hidden. The whole input instead:";
+
 export function questionOf(
   { toolCall: call, contents }: GetToolCallResponse,
   { seeAll, nowMs }: { seeAll: string; nowMs: number },
 ): Question {
   const { reason = "", expireTime } = call?.approval ?? {};
   const expiry = expireTime === undefined ? "" : `expires in ${roughSpan(timestampMs(expireTime) - nowMs)}`;
-  const shown = [ContentRole.PREVIEW, ContentRole.INPUT].flatMap(
-    (role) => contents.find(({ info }) => info?.role === role) ?? [],
-  )[0];
+  const bodyOf = (role: ContentRole) => contents.find(({ info }) => info?.role === role);
+  const preview = bodyOf(ContentRole.PREVIEW);
+  // What looks like a secret is not stored in a preview, and whoever wrote the call may have made it look like one.
+  const isHidden = preview !== undefined && (textOf(preview.data)?.includes(redactionMark) ?? true);
+  const shown = (isHidden ? undefined : preview) ?? bodyOf(ContentRole.INPUT);
   const text = shown && textOf(shown.data);
+  const lines = text === undefined ? [] : previewLines(text, shown?.info?.mediaType ?? "");
   return {
     toolCallId: call?.id ?? "",
     heading: { title: safeLine(call?.title || call?.toolName || ""), summary: safeLine(call?.startedSummary ?? "") },
     why: safeLine([reason, expiry].filter(Boolean).join("; ")),
-    body: text === undefined ? [] : previewLines(text, shown?.info?.mediaType ?? ""),
+    body: isHidden ? [lineOf(hiddenWords, "yellow"), ...lines] : lines,
     seeAll: safeLine(seeAll),
   };
 }

@@ -119,7 +119,8 @@ export const sourceSchema = section({
       )
       .optional(),
     approvals: z.enum(approvalModes, `one of ${approvalModes.join(", ")}`).optional(),
-    approvalTimeoutMs: whole(1_000, 30 * dayMs).optional(),
+    // As long as a timer can be.
+    approvalTimeoutMs: whole(1_000, 24 * dayMs).optional(),
     afterRestart: z.enum(restartPolicies, `one of ${restartPolicies.join(", ")}`).optional(),
     web: webSchema.optional(),
     commands: commandsSchema.optional(),

@@ -10,6 +10,7 @@ import type { ThreadEvent } from "../thread/event.js";
 import { decodeFrames } from "../thread/frame.js";
 import type { ToolCallId } from "../thread/ids.js";
 import { ApprovalDecision, Role, ToolCallOutcome } from "../thread/schema.js";
+import { timestampMs } from "../thread/time.js";
 import { inputLimits } from "../tool/check-input.js";
 import { boundedForModel, modelTextBytes } from "./model-text.js";
 
@@ -33,7 +34,14 @@ export interface UnfinishedCall {
   /** What the model is told of it. Undefined: it is open. */
   readonly over: { readonly text: string; readonly isError: boolean } | undefined;
   /** The question that was asked of a person. Undefined: none. */
-  readonly asked: { readonly sha256: Uint8Array; readonly isAllowed: boolean } | undefined;
+  readonly asked: Asked | undefined;
+}
+
+export interface Asked {
+  readonly sha256: Uint8Array;
+  /** Undefined: never. */
+  readonly expiresMs: number | undefined;
+  readonly isAllowed: boolean;
 }
 
 const readBytes = 256 * 1024;
@@ -143,7 +151,9 @@ export class ConversationFold {
       }
       case "toolCallApprovalRequested": {
         const call = this.#calls.get(payload.value.toolCallId);
-        if (call) call.asked = { sha256: payload.value.approvalSha256, isAllowed: false };
+        const { approvalSha256: sha256, expireTime } = payload.value;
+        const expiresMs = expireTime && timestampMs(expireTime);
+        if (call) call.asked = { sha256, expiresMs, isAllowed: false };
         break;
       }
       case "toolCallApprovalResolved": {

@@ -29,11 +29,10 @@ export function resolveOptions(asked: RunOptions | undefined, defaults: RunDefau
     maxSteps: options.maxSteps || defaults.maxSteps,
     maxTokens: options.maxTokens || BigInt(defaults.maxTokens),
     timeLimit: options.timeLimit ?? durationFromMs(defaults.timeLimitMs),
-    approvalMode: options.approvalMode || approvalModes[defaults.approvals],
+    // A caller can be stricter than the server, not the other way round.
+    approvalMode: defaults.approvals === "deny" ? ApprovalMode.DENY : options.approvalMode || ApprovalMode.ASK,
   };
 }
-
-const approvalModes = { ask: ApprovalMode.ASK, deny: ApprovalMode.DENY } as const;
 
 /** The tools that a run may use. */
 export function toolsFor(options: RunOptions, tools: ToolRegistry): ToolRegistry {

@@ -24,7 +24,7 @@ export async function permission(run: Run, call: CallInput, scope: Scope): Promi
   // Also of a call that was asked for under another policy.
   if (policy === "deny")
     return refused(denied("denied_by_policy", `The policy of this server does not allow ${tool.name}`));
-  if (standing?.kind === "approved") return verified(run, call, { scope, sha256: standing.sha256 });
+  if (standing?.kind === "approved") return standingYes(run, call, { scope, ...standing });
   if (standing?.kind === "waiting") return waitForAnswer(run, call, { scope, sha256: standing.sha256 });
   switch (policy) {
     case "allow":
@@ -34,6 +34,17 @@ export async function permission(run: Run, call: CallInput, scope: Scope): Promi
         return refused(denied("nobody_to_ask", `Nobody is here to say yes to ${tool.name}`));
       return ask(run, call, scope);
   }
+}
+
+/** A server that was away for long must not start by itself what was allowed before. */
+async function standingYes(
+  run: Run,
+  call: CallInput,
+  { scope, sha256, expiresMs }: Asked & { readonly expiresMs: number | undefined },
+): Promise<Permission> {
+  if (expiresMs !== undefined && expiresMs <= Date.now())
+    return refused(denied("approval_expired", "The time of its approval is up", "Call it again to ask once more"));
+  return verified(run, call, { scope, sha256 });
 }
 
 /** What cannot succeed is not asked for. */
@@ -114,10 +125,11 @@ type Looked =
 async function lookAhead(run: Run, { tool, toolName, text, checked }: CallInput, scope: Scope): Promise<Looked> {
   try {
     const input = checked?.ok ? checked.input : undefined;
-    const preview = bounded(await previewed(tool!, input, { scope, workspace: run.workspace }));
     const { workspace } = run;
+    const preview = shaped(await previewed(tool!, input, { scope, workspace }));
+    // Of all of it, also where not all of it is shown.
     const sha256 = approvalHash({ toolName, input: text, workspace, preview: preview?.data });
-    return { kind: "seen", preview, sha256 };
+    return { kind: "seen", preview: preview && bounded(preview), sha256 };
   } catch (error) {
     if (scope.stopped) return refused(endingOf(scope.stopped));
     // It has not run, and is not going to.
@@ -151,13 +163,16 @@ async function previewed(
 const previewUnits = 512 * 1024;
 
 /** Tools are other people's code: what is no preview is none. */
-function bounded(preview: Preview | undefined): Preview | undefined {
+function shaped(preview: Preview | undefined): Preview | undefined {
   if (typeof preview?.data !== "string") return undefined;
-  const { data } = preview;
   const mediaType = /^[\x21-\x7e]{1,200}$/.test(preview.mediaType) ? preview.mediaType : "text/plain";
-  const isLong = data.length > previewUnits;
-  return { mediaType, data: isLong ? `${data.slice(0, previewUnits)}\n[The rest is not shown]\n` : data };
+  return { mediaType, data: preview.data };
 }
+
+const bounded = ({ mediaType, data }: Preview): Preview => ({
+  mediaType,
+  data: data.length > previewUnits ? `${data.slice(0, previewUnits)}\n[The rest is not shown]\n` : data,
+});
 
 const refused = (end: CallEnd | Ending): Extract<Permission, { kind: "refused" }> => ({ kind: "refused", end });
 

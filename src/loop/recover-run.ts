@@ -5,6 +5,7 @@ import { serverStopped } from "../recorder/recordings.js";
 import type { ThreadDraft } from "../recorder/thread-draft.js";
 import type { OpenCall } from "../thread/open-call.js";
 import type { RunDocument } from "../thread/schema.js";
+import type { ThreadState } from "../thread/state.js";
 import { isParked, resumeRun, suspendRun } from "./parked.js";
 
 interface Policy {
@@ -17,6 +18,7 @@ interface Policy {
 export function recoverRun(draft: ThreadDraft, { afterRestart, isOffered }: Policy): RunDocument | undefined {
   const { state, document } = draft;
   if (!state.run || document.lease) return undefined;
+  if (waitsOnly(state)) return undefined;
   const model = document.run?.options?.model ?? "";
   if (!document.run || afterRestart === "end" || !isOffered(model)) {
     const isGone = document.run && afterRestart !== "end";
@@ -35,6 +37,12 @@ export function recoverRun(draft: ThreadDraft, { afterRestart, isOffered }: Poli
   );
   return undefined;
 }
+
+/** Nothing was under way: it goes on waiting, for this process or for another one. */
+const waitsOnly = ({ run, calls }: ThreadState): boolean =>
+  run?.suspended === true && [...calls.values()].some(isParked) && ![...calls.values()].some(wasAtWork);
+
+const wasAtWork = (open: OpenCall): boolean => !isParked(open) && open.state !== "ready";
 
 /** An answer that was not acted on yet still counts. What stands behind a waiting call in order has its turn to come. */
 const isKept = (open: OpenCall, isSuspended: boolean): boolean =>

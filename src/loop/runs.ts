@@ -100,6 +100,7 @@ export class Runs {
 
   /** Resolves when the run is being called off; its end is an event. */
   async cancel(key: ThreadKey, runId: string, reason = ""): Promise<void> {
+    let waiting: string[] = [];
     await this.#callOff(key, {
       tell: () => {
         const run = this.#active.get(runId);
@@ -108,6 +109,7 @@ export class Runs {
         return true;
       },
       inLog: (draft, isTold) => {
+        waiting = [...draft.state.calls.keys()];
         const { run, lease } = draft.document;
         if (!run || lease || draft.document.runId !== runId) {
           if (isTold) return undefined;
@@ -116,6 +118,7 @@ export class Runs {
         return draft.state.run?.suspended ? cancelParked(draft, reason) : undefined;
       },
     });
+    for (const toolCallId of waiting) this.#approvals.stopClock(toolCallId);
   }
 
   /** The same for one call; its run goes on. */
@@ -144,6 +147,7 @@ export class Runs {
         return draft.state.run?.suspended ? cancelParked(draft, reason, toolCallId) : undefined;
       },
     });
+    this.#approvals.stopClock(toolCallId);
   }
 
   /**
@@ -173,6 +177,8 @@ export class Runs {
   async answer(key: ThreadKey, toolCallId: string, answer: ApprovalAnswer): Promise<void> {
     let result: CallResult | undefined;
     const { runId, started } = await this.#active.change(key, (draft) => {
+      // It goes on with the answer, which it can only do with its model. Throws where that is not there.
+      if (draft.document.run) this.#parts.modelFor(draft.document.run.options?.model ?? "");
       result = answerApproval(draft, toolCallId, answer);
       return { runId: draft.document.runId, started: resumeRun(draft) };
     });
@@ -201,7 +207,9 @@ export class Runs {
       const { runId } = draft.document;
       const { afterRestart } = this.#parts;
       const started = recoverRun(draft, { afterRestart, isOffered: (model) => this.#isOffered(model) });
-      waiting = [...draft.state.calls.values()].filter(({ state }) => state === "awaiting_approval");
+      // One whose model is not offered here waits for another server.
+      if (draft.document.run && this.#isOffered(draft.document.run.options?.model ?? ""))
+        waiting = [...draft.state.calls.values()].filter(({ state }) => state === "awaiting_approval");
       return { runId, started };
     });
     for (const { call } of waiting) {

@@ -29,7 +29,9 @@ export interface CallInput {
 
 /** Where a call stands that was there before this process worked on it. */
 export type Standing =
-  | { readonly kind: "waiting" | "approved"; readonly sha256: Uint8Array }
+  | { readonly kind: "waiting"; readonly sha256: Uint8Array }
+  /** A yes that has not been acted on. */
+  | { readonly kind: "approved"; readonly sha256: Uint8Array; readonly expiresMs: number | undefined }
   | { readonly kind: "over"; readonly result: CallResult };
 
 interface StreamedCallParts {

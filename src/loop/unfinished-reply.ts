@@ -24,5 +24,7 @@ function callInput(run: Run, call: UnfinishedCall, document: RunDocument): CallI
 /** Which call has ended the run is not recorded, only that one has: any that is over may stand for it. */
 function standingOf({ over, asked }: UnfinishedCall, { stoppedByTool }: RunDocument): Standing | undefined {
   if (over) return { kind: "over", result: { ...over, stopIteration: stoppedByTool } };
-  return asked && { kind: asked.isAllowed ? "approved" : "waiting", sha256: asked.sha256 };
+  if (!asked) return undefined;
+  const { sha256, expiresMs, isAllowed } = asked;
+  return isAllowed ? { kind: "approved", sha256, expiresMs } : { kind: "waiting", sha256 };
 }

@@ -3,7 +3,7 @@
 import type { z } from "zod";
 import { definitionProblem } from "./check-definition.js";
 
-/** What sort of thing a tool does: clients choose an icon by it. */
+/** What sort of thing a tool does: clients choose an icon by it, and policy goes by it (policy.ts). */
 export type Kind = "read" | "edit" | "delete" | "move" | "search" | "execute" | "think" | "fetch" | "other";
 
 /** What a call is busy with. */

@@ -1,10 +1,13 @@
 // A question in the live view: what is to be seen of it on terminals of any size, and what is typed below it.
+import { create } from "@bufbuild/protobuf";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { ContentRole } from "../../gen/heddle/v1/content_pb.js";
+import { GetToolCallResponseSchema } from "../../gen/heddle/v1/tool_call_service_pb.js";
 import { lineWidth, plainText } from "../../src/cli/live-view-line.js";
 import { questionLines } from "../../src/cli/live-view-question.js";
 import { openLiveView } from "../../src/cli/live-view-terminal.js";
 import { previewLines } from "../../src/cli/preview-lines.js";
-import { answerIn, type Question } from "../../src/cli/run-question.js";
+import { answerIn, type Question, questionOf } from "../../src/cli/run-question.js";
 import { nothingTyped, typed } from "../../src/cli/typed-line.js";
 import { event, named, over, prints, ready, running, started } from "./live-view-support.js";
 import { fakeIo } from "./support.js";
@@ -55,6 +58,50 @@ async function openTerminal({ columns = 70, rows = 16 } = {}) {
 
 const asked = (toolCallId: string) =>
   event({ case: "toolCallApprovalRequested", value: { toolCallId, summary: "Writing n.txt", reason: "policy" } });
+
+test("a line as long as a whole preview may be is drawn at once, as far as it fits", () => {
+  vi.useRealTimers();
+  for (const text of ["x".repeat(512 * 1024), `${"x".repeat(512 * 1024)}é`, "é".repeat(512 * 1024)]) {
+    const question = questionAbout("a-call", text);
+    const open = { question, typed: "", isUnclear: false };
+    const begun = performance.now();
+    for (let draw = 0; draw < 20; draw++) {
+      const lines = questionLines(open, { columns: 80, room: 20 });
+      expect(lines).toHaveLength(20);
+      expect(plainText(lines.at(-2)!)).toContain("1 more line, not shown");
+    }
+    // It is a matter of milliseconds; wrapping all of it took minutes.
+    expect(performance.now() - begun).toBeLessThan(5_000);
+  }
+});
+
+describe("what is shown of a call", () => {
+  const body = (role: ContentRole, text: string, mediaType: string) => ({
+    info: { role, mediaType, contentId: role === ContentRole.INPUT ? "input" : "preview" },
+    data: Buffer.from(text),
+  });
+  const shown = (preview: string): string => {
+    const response = create(GetToolCallResponseSchema, {
+      toolCall: { id: "a-call", title: "Run command", startedSummary: "Running npm test" },
+      contents: [
+        body(ContentRole.INPUT, '{"command":"npm test; rm -rf /"}', "application/json"),
+        body(ContentRole.PREVIEW, preview, "text/plain"),
+      ],
+    });
+    const question = questionOf(response, { seeAll: "heddle approvals show a-call", nowMs: 0 });
+    return question.body.map(plainText).join("\n");
+  };
+
+  test("the preview, where it shows everything", () => {
+    expect(shown("npm test; rm -rf /\n")).toBe("npm test; rm -rf /");
+  });
+
+  test("the input, where something in the preview is hidden because it looks like a secret", () => {
+    expect(shown("npm test # -----BEGIN RSA PRIVATE KEY-----[redacted]")).toBe(
+      'Parts of the preview look like secrets and are hidden. The whole input instead:\n{"command":"npm test; rm -rf /"}',
+    );
+  });
+});
 
 describe("asked on a terminal", () => {
   test("it stands below what goes on, in place of its call, and shows what is typed", async () => {

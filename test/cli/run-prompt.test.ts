@@ -359,7 +359,8 @@ describe("ends", () => {
     const { code, stderr } = await heddleRun(["x", "--thread", threadId, "--server", url.url]);
     expect(code).toBe(1);
     const watch = `heddle follow ${threadId} --server ${url.url}`;
-    expect(stderr).toBe(`heddle: the thread is busy with run ${runId}: wait, or watch it with ${watch}\n`);
+    const answer = 'or answer what it waits for ("heddle approvals")';
+    expect(stderr).toBe(`heddle: the thread is busy with run ${runId}: wait, or watch it with ${watch}, ${answer}\n`);
   });
 
   test.each([

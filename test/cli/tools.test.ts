@@ -186,6 +186,15 @@ describe("heddle tools, without a server", () => {
     expect([policies.get("think"), policies.get("clarify")]).toEqual([ToolPolicy.DENY, ToolPolicy.ASK]);
   });
 
+  test("a policy for a tool that is not there is refused: a slip would allow what is to be denied", async () => {
+    const slip = await settings({ policy: { run_comand: "deny" } });
+    const { code, stderr } = await heddle(["tools", "--config", slip]);
+    expect(code).not.toBe(0);
+    expect(stderr).toContain("agent.policy: there is no tool run_comand; the tools are ");
+    const right = await settings({ policy: { web_search: "deny", run_command: "deny" } });
+    expect(await heddle(["tools", "--config", right])).toMatchObject({ code: 0 });
+  });
+
   test("lists the tools of modules, whatever they print", async () => {
     const module = join(dir, "shout.mjs");
     const zod = import.meta.resolve("zod");

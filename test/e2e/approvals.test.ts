@@ -41,7 +41,7 @@ const open = <Opened extends { close(): unknown }>(each: Opened): Opened => {
 };
 
 async function start(agent: Record<string, unknown> = {}): Promise<{ server: AgentServer; session: Session }> {
-  const server = await (await useServer({ script, agent })).start();
+  const server = await (await useServer({ script, agent: { trusted: false, ...agent } })).start();
   return { server, session: open(new Session(server.url)) };
 }
 

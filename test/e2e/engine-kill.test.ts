@@ -64,7 +64,7 @@ const useServer = useAgentServers();
 test("T1, T2, T4, L1, L4, S1: 20 kills amid 200 calls each: every call ends once, nothing is done twice, runs go on", {
   timeout: 180_000,
 }, async () => {
-  const server = await useServer({ script, agent: { afterRestart: "continue", trusted: true } });
+  const server = await useServer({ script, agent: { afterRestart: "continue" } });
   const open = await playRounds(server, { rounds: 20, afterRestart: "continue" });
   // Otherwise the kills came where there was nothing to interrupt.
   expect(open.get("running")).toBeGreaterThan(500);
@@ -74,7 +74,7 @@ test("T1, T2, T4, L1, L4, S1: 20 kills amid 200 calls each: every call ends once
 test("T1, T2, T4, L1, L4, S1: where runs do not go on after a restart, they end as interrupted", {
   timeout: 60_000,
 }, async () => {
-  const server = await useServer({ script, agent: { afterRestart: "end", trusted: true } });
+  const server = await useServer({ script, agent: { afterRestart: "end" } });
   const open = await playRounds(server, { rounds: 2, afterRestart: "end" });
   expect(open.get("running")).toBeGreaterThan(0);
 });

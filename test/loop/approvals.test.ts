@@ -16,7 +16,7 @@ import {
 } from "../../src/thread/schema.js";
 import { ToolFailure } from "../../src/tool/tool.js";
 import { called, cases, isCase, play, replies, said, send, tool, until, valuesOf } from "../support/agent.js";
-import { type Core, type CoreOptions, ManualClock, storedEvents, useCores } from "../support/core.js";
+import { type Core, type CoreOptions, ManualClock, useCores } from "../support/core.js";
 import { checkLog } from "./log-rules.js";
 import { MortalCore } from "./mortal-core.js";
 
@@ -109,8 +109,10 @@ describe("policy", () => {
     const model = () => replies(called({ name: "change" }), said("Done"));
     const unattended = core({ model: model(), tools: [change], defaults: { approvals: "deny" } });
     const options = create(RunOptionsSchema, { approvalMode: ApprovalMode.DENY });
+    const looser = create(RunOptionsSchema, { approvalMode: ApprovalMode.ASK });
     for (const { events } of [
       await play(unattended),
+      await play(core({ model: model(), tools: [change], defaults: { approvals: "deny" } }), { options: looser }),
       await play(core({ model: model(), tools: [change] }), { options }),
     ]) {
       expect(valuesOf(events, "toolCallComplete")).toMatchObject([
@@ -303,6 +305,21 @@ describe("what is approved is what was shown", () => {
     expect([...ran, ...later]).toEqual([]);
     expect(valuesOf(events, "toolCallComplete")).toMatchObject([{ outcome: ToolCallOutcome.DENIED }]);
     checkLog(events);
+  });
+
+  test("A2: a change behind what is shown of a long preview counts too", async () => {
+    let end = "one";
+    const { ran, guarded: change } = guarded("change", {
+      preview: async () => ({ mediaType: "text/plain", data: `${"x".repeat(600_000)}${end}` }),
+    });
+    const asked = core({ model: replies(called({ name: "change" }), said("Done")), tools: [change] });
+    const { threadId } = await send(asked);
+    const [question] = valuesOf(await until(asked, threadId, isCase("runSuspended")), "toolCallApprovalRequested");
+    end = "two";
+    await asked.toolCalls.answer(question!.toolCallId, yes(question!));
+    const events = await until(asked, threadId, isCase("runCompleted"));
+    expect(ran).toEqual([]);
+    expect(valuesOf(events, "toolCallComplete")).toMatchObject([{ error: { kind: "approval_changed" } }]);
   });
 
   test("what cannot succeed is not asked for", async () => {
@@ -507,6 +524,27 @@ describe("over restarts", () => {
     mortal.close();
   });
 
+  test("A2: a yes that was not acted on before its time was up is none any more", async () => {
+    const log = openMemoryLog();
+    const { ran, guarded: change } = guarded();
+    const model = replies(called({ name: "change" }), said("Done"));
+    const mortal = new MortalCore(log, { model, tools: [change], policy: { approvalTimeoutMs: 60_000 } });
+    const { threadId } = await send(mortal.core);
+    const asked = await until(mortal.core, threadId, isCase("runSuspended"));
+    const [question] = valuesOf(asked, "toolCallApprovalRequested");
+    void mortal.core.toolCalls.answer(question!.toolCallId, yes(question!)).catch(() => {});
+    const restarted = mortal.dieAndRestart("after the write");
+    vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 120_000 });
+    await restarted;
+    const events = await end(mortal.core, threadId);
+    expect(ran).toEqual([]);
+    expect(valuesOf(events, "toolCallComplete")).toMatchObject([
+      { outcome: ToolCallOutcome.DENIED, error: { kind: "approval_expired" } },
+    ]);
+    checkLog(events);
+    mortal.close();
+  });
+
   test("a question whose time ran out while the server was away is denied at its start", async () => {
     const log = openMemoryLog();
     const { core: first, threadId } = await asking({ log, policy: { approvalTimeoutMs: 1 } });
@@ -543,19 +581,23 @@ describe("over restarts", () => {
     checkLog(events);
   });
 
-  test("a server that ends its runs when it stops ends those that wait", async () => {
-    const { core, threadId } = await asking({ afterRestart: "end" });
-    await core.runs.close();
-    const next = openNext(core);
-    await recover(core.log, next.recordings);
-    const events = await storedEvents(next, threadId);
-    expect(valuesOf(events, "toolCallComplete")).toMatchObject([{ outcome: ToolCallOutcome.INTERRUPTED }]);
-    expect(valuesOf(events, "runCompleted")).toMatchObject([{ outcome: RunOutcome.INTERRUPTED }]);
+  test("A3: a server that ends its runs when it stops leaves those that only wait to the next one", async () => {
+    const { core: first, threadId, question, ran } = await asking({ afterRestart: "end" });
+    await first.runs.close();
+    const { guarded: change, ran: later } = guarded();
+    const passing = core({ log: first.log, tools: [change], afterRestart: "end" });
+    await recover(first.log, passing.recordings);
+    await expect(passing.toolCalls.answer(question.toolCallId, yes(question))).rejects.toMatchObject({
+      code: "model_not_offered",
+    });
+    const next = core({ log: first.log, model: replies(said("Done")), tools: [change], afterRestart: "end" });
+    await recover(first.log, next.recordings);
+    await next.toolCalls.answer(question.toolCallId, yes(question));
+    const events = await end(next, threadId);
+    expect([...ran, ...later]).toHaveLength(1);
     checkLog(events);
   });
 });
-
-const openNext = ({ log }: Core): Core => core({ log, model: replies(), afterRestart: "end" });
 
 test("the time that a run waits does not count against its limit", async () => {
   const log = openMemoryLog();

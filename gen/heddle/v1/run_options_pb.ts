@@ -65,8 +65,8 @@ export type RunOptions = Message<"heddle.v1.RunOptions"> & {
   maxOutputTokens: number;
 
   /**
-   * How long the run may take, from a millisecond to a day. What runs then is completed as timed out. Unset means the
-   * server's default.
+   * How long the run may take, from a millisecond to a day; while it is suspended, no time counts. What runs then is completed
+   * as timed out. Unset means the server's default.
    *
    * @generated from field: google.protobuf.Duration time_limit = 7;
    */
@@ -87,7 +87,8 @@ export type RunOptions = Message<"heddle.v1.RunOptions"> & {
   allowedTools: string[];
 
   /**
-   * Whether anybody answers when policy wants a person to say yes. UNSPECIFIED means the server's default.
+   * Whether anybody answers when policy wants a person to say yes. UNSPECIFIED means the server's default. Where that is DENY,
+   * it holds whatever is asked for.
    *
    * @generated from field: heddle.v1.ApprovalMode approval_mode = 10;
    */

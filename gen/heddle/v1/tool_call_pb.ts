@@ -483,7 +483,8 @@ export const ToolCallApprovalSchema: GenMessage<ToolCallApproval> = /*@__PURE__*
   messageDesc(file_heddle_v1_tool_call, 7);
 
 /**
- * What sort of thing a tool does. Clients choose an icon or a colour by it; nothing else depends on it.
+ * What sort of thing a tool does. Clients choose an icon or a colour by it, and the server the policy of a tool for which none is
+ * configured.
  * Set by the writer at Created. A value that a reader does not know is shown as OTHER.
  *
  * @generated from enum heddle.v1.ToolKind

@@ -314,7 +314,7 @@ export type ResolveApprovalRequest = Message<"heddle.v1.ResolveApprovalRequest">
   decision: ToolCallApprovalResolved_Decision;
 
   /**
-   * Why, one line. The model sees it where the answer is no. May be empty.
+   * Why, one line, cut to 200 UTF-16 units. The model sees it where the answer is no. May be empty.
    *
    * @generated from field: string reason = 3;
    */
@@ -328,7 +328,7 @@ export type ResolveApprovalRequest = Message<"heddle.v1.ResolveApprovalRequest">
   approvalSha256: Uint8Array;
 
   /**
-   * Who answers, one line, where the server does not know it by a token: a token's own name comes first. May be empty.
+   * Who answers, one line, cut to 200 UTF-16 units, where the server does not know it by a token: a token's own name comes first. May be empty.
    *
    * @generated from field: string resolved_by = 5;
    */
@@ -658,6 +658,7 @@ export const ToolCallService: GenService<{
   },
   /**
    * The calls of all threads that wait for a person to say yes, oldest first, page by page.
+   * An unknown thread is NOT_FOUND (THREAD_NOT_FOUND).
    *
    * @generated from rpc heddle.v1.ToolCallService.ListApprovals
    */
@@ -669,9 +670,12 @@ export const ToolCallService: GenService<{
   /**
    * Answers a question that policy asked, once: of two answers, one counts. Allowed, the call runs; denied, it is over and the
    * model is told why. A suspended run goes on.
-   * Not waiting (any more): FAILED_PRECONDITION (APPROVAL_NOT_PENDING; TOOL_CALL_OVER). A hash that is not the question's:
+   * Unknown: NOT_FOUND (TOOL_CALL_NOT_FOUND). Not waiting (any more): FAILED_PRECONDITION (APPROVAL_NOT_PENDING; TOOL_CALL_OVER). A hash that is not the question's:
    * FAILED_PRECONDITION (APPROVAL_MISMATCH), and the call goes on waiting. A call that an outside producer runs:
-   * FAILED_PRECONDITION (TOOL_CALL_NOT_OURS).
+   * FAILED_PRECONDITION (TOOL_CALL_NOT_OURS). A run whose model this server does not offer: INVALID_ARGUMENT
+   * (MODEL_NOT_OFFERED), and the call goes on waiting.
+   * What looks like a secret is hidden in the preview, never in the input: an answerer is shown the input where the preview
+   * holds `[redacted]`.
    *
    * @generated from rpc heddle.v1.ToolCallService.ResolveApproval
    */

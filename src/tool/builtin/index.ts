@@ -44,6 +44,12 @@ export interface BuiltinSettings {
   readonly web?: WebSettings;
 }
 
+/** All of them, also those that need settings to be offered. */
+export const builtinNames: readonly string[] = [
+  ...[...everywhere, ...inWorkspace].map(({ name }) => name),
+  ...["gather", "git_diff", "run_command", "web_fetch", "web_search"],
+];
+
 /** What an agent is offered. Throws `invalid_config` when commands cannot be held in as they should be. */
 export function builtinTools({ workspace, commands, web }: BuiltinSettings): ToolDefinition[] {
   const anywhere = [...everywhere, ...(web ? webTools(web) : [])];
