@@ -102,8 +102,10 @@ const redirectOf = ({ statusCode, headers }: IncomingMessage): string | undefine
 async function answered(url: URL, answer: IncomingMessage, options: GuardedFetch): Promise<Answer> {
   const head: Head = { url, status: answer.statusCode!, headers: answer.headers };
   options.onHead?.(head);
-  const { maxBytes, onBytes = () => {} } = options;
-  return { ...head, body: await readBody(answer, { host: url.host, maxBytes, onBytes }) };
+  const { signal, maxBytes, onBytes = () => {} } = options;
+  const body = await readBody(answer, { host: url.host, maxBytes, onBytes });
+  signal.throwIfAborted(); // The connection was ended then, and with it a body that has no other end.
+  return { ...head, body };
 }
 
 const redirectWords = ({ host }: URL, most: number): string =>

@@ -40,6 +40,8 @@ export async function readBody(answer: IncomingMessage, { host, maxBytes, onByte
   };
   try {
     await (unpack === undefined ? pipeline(answer, count, keep) : pipeline(answer, count, unpack, keep));
+    const { errored } = answer.socket;
+    if (errored !== null && endsWithConnection(answer)) throw errored;
   } catch (reason) {
     throw worded(reason, host, received);
   }
@@ -51,6 +53,10 @@ export function announcedBytes({ headers }: Pick<IncomingMessage, "headers">): n
   const length = headers["content-length"];
   return length !== undefined && /^\d{1,15}$/.test(length) ? Number(length) : undefined;
 }
+
+/** A body that says nothing of its end ends where the connection does, and Node takes it for whole also where that broke. */
+const endsWithConnection = ({ headers }: IncomingMessage): boolean =>
+  headers["content-length"] === undefined && !/\bchunked\s*$/i.test(headers["transfer-encoding"] ?? "");
 
 /** Undefined: it is not packed. */
 function unpacking({ headers }: IncomingMessage, host: string): Duplex | undefined {

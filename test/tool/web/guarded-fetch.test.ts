@@ -263,6 +263,74 @@ describe("broken answers", () => {
   });
 });
 
+describe("a body that ends with the connection", () => {
+  const half: RequestListener = (_, response) => {
+    response.useChunkedEncodingByDefault = false;
+    response.removeHeader("transfer-encoding");
+    response.write("half");
+  };
+  /** Once what was sent has come. */
+  const reset = (server: LocalServer) => () => {
+    for (const socket of server.sockets) socket.resetAndDestroy();
+  };
+
+  test("is whole when the server hangs up", async () => {
+    const { body, headers } = await fetched((_, response) => {
+      half(_, response);
+      response.end(" and half");
+    });
+    expect(headers).not.toHaveProperty("transfer-encoding");
+    expect(headers).not.toHaveProperty("content-length");
+    expect(body.toString()).toBe("half and half");
+  });
+
+  test("is none when the time is up", async () => {
+    await expect(fetched(half, { timeoutMs: 300 })).rejects.toMatchObject({ code: "ETIMEDOUT" });
+  });
+
+  test("is none when it is called off", async () => {
+    const control = new AbortController();
+    const reason = new Error("called off");
+    const onBytes = () => control.abort(reason);
+    await expect(fetched(half, { signal: control.signal, onBytes })).rejects.toBe(reason);
+  });
+
+  const cutOff = {
+    code: "ECUTOFF",
+    message: expect.stringMatching(/was cut off after 4 bytes; try again, or choose another source$/),
+  };
+
+  test("is cut off when the connection breaks", async () => {
+    await using server = await LocalServer.start(half);
+    const given = options({ allowHosts: [server.host], onBytes: reset(server) });
+    await expect(guardedFetch(`http://${server.host}/`, given)).rejects.toMatchObject(cutOff);
+  });
+
+  test.skipIf(!hasOpenssl())("and over https too (needs openssl)", async () => {
+    const certificate = selfSigned();
+    const [cert, key] = [certificate.pem, readFileSync(certificate.keyFile, "utf8")];
+    certificate.remove();
+    await using server = await LocalServer.start(half, createHttps({ cert, key }, half) as never);
+    const network = { ...new FakeNetwork({ localhost: [["127.0.0.1"]] }, server.port), ca: cert };
+    const given = options({ network, allowHosts: ["localhost:443"], onBytes: reset(server) });
+    await expect(guardedFetch("https://localhost/", given)).rejects.toMatchObject(cutOff);
+    await expect(
+      guardedFetch("https://localhost/", options({ network, allowHosts: ["localhost:443"], timeoutMs: 300 })),
+    ).rejects.toMatchObject({ code: "ETIMEDOUT" });
+  });
+});
+
+test("a body with a length is whole, however the connection ends behind it", async () => {
+  await using server = await LocalServer.start((_, response) =>
+    response.writeHead(200, { "content-length": 5 }).write("whole"),
+  );
+  const onBytes = () => {
+    for (const socket of server.sockets) socket.resetAndDestroy();
+  };
+  const { body } = await guardedFetch(`http://${server.host}/`, options({ allowHosts: [server.host], onBytes }));
+  expect(body.toString()).toBe("whole");
+});
+
 describe("connecting", () => {
   test("the next address is tried when one does not answer", async () => {
     await using server = await LocalServer.start((_, response) => response.end("hello"));
