@@ -14,6 +14,8 @@ export interface Held {
   readonly stats: Stats;
   /** Names this very thing to the file system, for as long as it is held; of a directory, with `/name` behind it, its entries. */
   readonly path: string;
+  /** Where it is now, as the kernel tells, with ` (deleted)` behind it when its name is gone. Undefined: not told. */
+  whereabouts(): string | undefined;
   /** An entry of this directory: the name itself, never where a link leads. `.` is the directory once more. */
   hold(name: string): Promise<Held>;
   /** Opens this very thing to read it. Contract: only for regular files and directories. */
@@ -69,6 +71,15 @@ class HeldByDescriptor implements Held {
 
   get path(): string {
     return `/proc/self/fd/${this.#descriptor}`;
+  }
+
+  whereabouts(): string | undefined {
+    try {
+      return readlinkSync(this.path);
+    } catch {
+      // It is too long to be told.
+      return undefined;
+    }
   }
 
   async hold(name: string): Promise<Held> {

@@ -51,10 +51,9 @@ export class OpenDirectory {
   /** A file in it: regular, with one name. A symbolic link is not followed. */
   openFile(name: string): Promise<OpenFile> {
     const place = this.#placeOf(name);
-    const entry = `${this.#held.path}/${name}`;
     const openOnce = async (): Promise<OpenFile> => {
       const held = await this.#hold(name);
-      return openFound({ held, entry, place, path: place.relative }).finally(() => held.close());
+      return openFound({ held, parent: this.#held, name, place, path: place.relative }).finally(() => held.close());
     };
     return inWords(place.relative, "file", () => unlessStale(openOnce));
   }

@@ -19,6 +19,8 @@ class HeldByPath implements Held {
     readonly stats: Stats,
   ) {}
 
+  whereabouts(): undefined {}
+
   async hold(name: string): Promise<Held> {
     const path = join(this.path, name);
     const stats = await lstat(path);

@@ -1,12 +1,11 @@
 // Reading one file of the workspace: a regular one with a single name.
 import type { Stats } from "node:fs";
-import { type FileHandle, lstat } from "node:fs/promises";
-import { setTimeout as pause } from "node:timers/promises";
+import type { FileHandle } from "node:fs/promises";
 import { ToolFailure } from "../tool.js";
 import { oneLine } from "../words.js";
 import { codeOf, systemError } from "./failures.js";
-import type { Held } from "./held.js";
 import type { Place } from "./lexical.js";
+import { type NamedFile, proveOnlyName } from "./only-name.js";
 
 export interface OpenFile {
   /** Contract: closed by whoever opened it. */
@@ -17,41 +16,21 @@ export interface OpenFile {
   readonly mode: number;
 }
 
-export interface FoundFile {
-  readonly held: Held;
-  /** Its name, as the file system takes it: in a directory that is held. */
-  readonly entry: string;
+export interface FoundFile extends NamedFile {
   readonly place: Place;
   /** As it was asked for, for words. */
   readonly path: string;
 }
 
 /** Opens what is held. Throws ESTALE when it changes meanwhile: whoever asks may look once more. */
-export async function openFound({ held, entry, place, path }: FoundFile): Promise<OpenFile> {
+export async function openFound({ held, parent, name, place, path }: FoundFile): Promise<OpenFile> {
   refuseIrregular(held.stats, path);
-  // That there is one name is worth something only if it is this one: a file from outside that was linked here a moment ago has
-  // one name as well. A name that comes or goes shows in the time of change, unless that is so fresh that the clock of the file
-  // system has not ticked since.
-  await settled(held.stats);
-  const now = await lstat(entry);
-  if (now.ino !== held.stats.ino || now.dev !== held.stats.dev || now.nlink !== 1 || now.ctimeMs !== held.stats.ctimeMs)
-    throw systemError("ESTALE");
+  await proveOnlyName({ held, parent, name });
   const handle = await held.openToRead();
   return { handle, place, size: held.stats.size, mode: held.stats.mode & 0o777 };
 }
 
-/** Longer than the tick of any kernel. */
-const tickMs = 20;
-
-/** Throws ESTALE, after a tick, when the file was changed within the last one. A time that is to come says nothing. */
-async function settled({ ctimeMs }: Stats): Promise<void> {
-  const ageMs = Date.now() - ctimeMs;
-  if (ageMs < 0 || ageMs > tickMs) return;
-  await pause(tickMs);
-  throw systemError("ESTALE");
-}
-
-/** A file that is written to all the time may change during one look, hardly during each of these. */
+/** A name that is replaced all the time may change during one look, hardly during each of these. */
 const looks = 8;
 
 /** Does it again when what it looked at changes meanwhile. */

@@ -63,8 +63,8 @@ export class Workspace {
   openFile(path: string): Promise<OpenFile> {
     return this.#arrive(path, { sought: "file" }, async ({ found, names, name, parent }) => {
       if (found === undefined) throw systemError("ENOENT");
-      const place = placeOf(names, this.#roots);
-      return openFound({ held: found, entry: `${parent.path}/${name ?? "."}`, place, path });
+      if (name === undefined) throw systemError("EISDIR");
+      return openFound({ held: found, parent, name, place: placeOf(names, this.#roots), path });
     });
   }
 

@@ -10,6 +10,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
+import { Worker } from "node:worker_threads";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { Workspace } from "../../../src/tool/workspace/workspace.js";
 import { type Ground, makeGround, setTraps } from "./support.js";
@@ -200,6 +201,35 @@ test.skipIf(process.platform !== "linux")("no descriptor stays open, whatever ha
   for (let round = 0; round < 10; round++) await work();
   expect(readdirSync("/proc/self/fd").length).toBeLessThanOrEqual(before);
 });
+
+test.skipIf(process.platform !== "linux")(
+  "a file that is written to all the time can be read (needs Linux)",
+  async () => {
+    const writer = new Worker(writesWithoutRest, { eval: true, workerData: at("log") });
+    const ended = new Promise((resolve, reject) => writer.on("exit", resolve).on("error", reject));
+    await new Promise((resolve) => writer.once("message", resolve));
+    try {
+      await using directory = await workspace.openDirectory(".");
+      for (let round = 0; round < 200; round++) {
+        expect((await workspace.readText("log", 100)).text).toBe("line\n");
+        await (await directory.openFile("log")).handle.close();
+      }
+    } finally {
+      await writer.terminate();
+      await ended;
+    }
+  },
+);
+
+const writesWithoutRest = `
+  const { openSync, writeSync } = require("node:fs");
+  const { parentPort, workerData } = require("node:worker_threads");
+  const log = openSync(workerData, "w");
+  for (let round = 0; ; round++) {
+    writeSync(log, "line\\n", 0);
+    if (round === 0) parentPort.postMessage("begun");
+  }
+`;
 
 test("a text is given as it is, or refused", async () => {
   writeFileSync(at("bom"), "\uFEFFa\r\n");
