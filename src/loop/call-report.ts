@@ -9,6 +9,9 @@ import type { Run, Scope } from "./run.js";
 /** Progress in between is left out; the last one of a quiet span is not. */
 const progressEveryMs = 100;
 
+/** A tool that changes its mind all the time is not heard each time. */
+const mostPhaseEnds = 16;
+
 /** Output that is recorded for one call. What comes after it is counted, and said in one line. */
 export const outputBoundBytes = 16 * 1024 * 1024;
 
@@ -28,6 +31,7 @@ export class CallReport {
   #phase = ToolCallPhase.UNSPECIFIED;
   #waiting: Progress | undefined;
   #throttle: NodeJS.Timeout | undefined;
+  #phaseEnds = 0;
   #outputBytes = 0;
   #lastStream: string = "stdout";
   #isOpen = true;
@@ -66,9 +70,18 @@ export class CallReport {
 
   #enter(phase: Phase, message = ""): void {
     if (!this.#isOpen) return;
+    this.#endPhase();
     this.#phase = phases[phase] ?? ToolCallPhase.UNSPECIFIED;
     this.#waiting = { message: typeof message === "string" ? message : "" };
     if (this.#throttle === undefined) this.#recordWaiting();
+  }
+
+  /** How far the phase before had come is said although it is early: the last word about it. */
+  #endPhase(): void {
+    if (this.#waiting?.completed === undefined || this.#phaseEnds >= mostPhaseEnds) return;
+    this.#phaseEnds++;
+    this.#record(this.#waiting);
+    this.#waiting = undefined;
   }
 
   /** What is no line of a plan is left out. */

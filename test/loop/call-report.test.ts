@@ -54,6 +54,41 @@ test("progress that comes too fast is thinned out, but the last one is kept", as
   expect(numbers).toEqual([1, 1000]);
 });
 
+test("how far a phase came is said before the next begins; a tool that flits between them is not heard each time", async () => {
+  const { events } = await playTool(async (_, { progress, phase }) => {
+    for (let round = 1; round <= 100; round++) {
+      phase("connecting");
+      progress(round, 100);
+      phase("interpreting");
+    }
+    return {};
+  });
+  const told = valuesOf(events, "toolCallProgress");
+  expect(told.slice(0, 3)).toMatchObject([
+    { phase: ToolCallPhase.CONNECTING },
+    { phase: ToolCallPhase.CONNECTING, completed: 1 },
+    { phase: ToolCallPhase.CONNECTING, completed: 2 },
+  ]);
+  expect(told.length).toBeLessThan(25);
+});
+
+test("the phase of a definition is told by the loop, before the tool says anything", async () => {
+  const find = tool("find", async () => ({}), { phase: "searching" });
+  const { events } = await play(core({ model: replies(called({ name: "find" }), said("ok")), tools: [find] }));
+  const names = events.map(({ payload }) => payload.case);
+  expect(names.indexOf("toolCallProgress")).toBe(names.indexOf("toolCallStarted") + 1);
+  expect(valuesOf(events, "toolCallProgress")).toMatchObject([{ phase: ToolCallPhase.SEARCHING }]);
+});
+
+test("a plan is for everyone who follows the thread, and what is no line of it is left out", async () => {
+  const { events } = await playTool(async (_, { plan }) => {
+    plan([{ content: "Look", status: "completed" }, { content: "Mend", status: "in_progress" }, {} as never]);
+    plan("nonsense" as never);
+    return {};
+  });
+  expect(valuesOf(events, "planUpdated")).toMatchObject([{ entries: [{ content: "Look" }, { content: "Mend" }] }]);
+});
+
 test("numbers that are none are left out", async () => {
   const { events } = await playTool(async (_, { progress }) => {
     progress(Number.NaN, Number.POSITIVE_INFINITY, "hm");
