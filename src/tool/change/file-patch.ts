@@ -52,22 +52,55 @@ export function filePatch(headers: FileHeaders, readHunks: (name: string) => Hun
   return { change: "edit", path: from, hunks };
 }
 
-/** Undefined where there is no file on that side. */
-function namesOf(headers: FileHeaders): { from: string | undefined; to: string | undefined } {
-  const { renameFrom, renameTo, createdMode, deletedMode } = headers;
-  if (renameFrom !== undefined && renameTo !== undefined) return { from: renameFrom, to: renameTo };
-  const [oldName, newName] =
-    headers.oldName === undefined ? gitNames(headers.git ?? "") : [headers.oldName, headers.newName];
-  const isNew = createdMode !== undefined || oldName === nothing;
-  const isGone = deletedMode !== undefined || newName === nothing;
-  // The letters are git's, unless only one of two names has its letter: then it is a directory.
-  const hasLetters =
-    (oldName === nothing || oldName?.startsWith("a/")) && (newName === nothing || newName?.startsWith("b/"));
-  const path = (name: string | undefined): string | undefined => (hasLetters ? name?.slice(2) : name);
-  return { from: isNew ? undefined : path(oldName), to: isGone ? undefined : path(newName) };
+interface Sides {
+  /** Undefined where there is no file on that side. */
+  readonly from: string | undefined;
+  readonly to: string | undefined;
 }
 
-/** Two names in one line. Without quotes there may be spaces in them; both are then the same but for the letter. */
+function namesOf(headers: FileHeaders): Sides {
+  const { renameFrom, renameTo, createdMode, deletedMode } = headers;
+  if (renameFrom !== undefined && renameTo !== undefined) return { from: renameFrom, to: renameTo };
+  const { from, to } =
+    headers.oldName === undefined ? gitSides(headers) : sidesOf({ old: headers.oldName, new: headers.newName });
+  return { from: createdMode === undefined ? from : undefined, to: deletedMode === undefined ? to : undefined };
+}
+
+/** The names of "---" and "+++", as they stand there. */
+export interface NameLines {
+  readonly old: string | undefined;
+  readonly new: string | undefined;
+}
+
+/** Whether the lines "---" and "+++" behind git's headers are about the same file. If not, another file begins with them. */
+export function belongTo(headers: FileHeaders, lines: NameLines): boolean {
+  const { renameFrom, renameTo, git } = headers;
+  const { from, to } = sidesOf(lines);
+  if (renameFrom !== undefined || renameTo !== undefined) {
+    const isFrom = (name: string | undefined): boolean => renameFrom === undefined || name === renameFrom;
+    const isTo = (name: string | undefined): boolean => renameTo === undefined || name === renameTo;
+    return (isFrom(from) && isTo(to)) || (isFrom(lines.old) && isTo(lines.new));
+  }
+  if (git === undefined || git === `${lines.old} ${lines.new}`) return true;
+  const named = gitSides(headers);
+  return (from === undefined || from === named.from) && (to === undefined || to === named.to);
+}
+
+const gitSides = ({ git = "" }: FileHeaders): Sides => {
+  const [first, second] = gitNames(git);
+  return sidesOf({ old: first, new: second });
+};
+
+/** The letters are git's, unless only one of two names has its letter: then it is a directory. */
+function sidesOf({ old: oldName, new: newName }: NameLines): Sides {
+  const hasLetters =
+    (oldName === nothing || oldName?.startsWith("a/")) && (newName === nothing || newName?.startsWith("b/"));
+  const side = (name: string | undefined): string | undefined =>
+    name === nothing ? undefined : hasLetters ? name?.slice(2) : name;
+  return { from: side(oldName), to: side(newName) };
+}
+
+/** Two names in one line. Without quotes there may be spaces in them; both are then the same, or the same but for the letter. */
 function gitNames(names: string): [string | undefined, string | undefined] {
   if (names.startsWith('"')) {
     const first = /^"(?:[^"\\]|\\.)*"/s.exec(names)?.[0] ?? "";
@@ -75,8 +108,8 @@ function gitNames(names: string): [string | undefined, string | undefined] {
   }
   const half = (names.length - 1) / 2;
   const [first, second] = [names.slice(0, half), names.slice(half + 1)];
-  const isPair = names[half] === " " && first.replace(/^a\//, "") === second.replace(/^b\//, "");
-  return isPair ? [first, second] : [undefined, undefined];
+  const isSame = first === second || first.replace(/^a\//, "") === second.replace(/^b\//, "");
+  return isSame && names[half] === " " ? [first, second] : [undefined, undefined];
 }
 
 function refuseWhatCannotBe(headers: FileHeaders, name: string): void {

@@ -3,7 +3,7 @@
 import { ToolFailure } from "../tool.js";
 import { oneLine } from "../words.js";
 import { readName } from "./file-name.js";
-import { type FileHeaders, type FilePatch, filePatch } from "./file-patch.js";
+import { belongTo, type FileHeaders, type FilePatch, filePatch } from "./file-patch.js";
 import type { Hunk, HunkLine } from "./hunk.js";
 
 export const patchBounds = { units: 1_000_000, files: 100, hunks: 5_000 } as const;
@@ -68,12 +68,17 @@ class PatchReader {
 
   readFile(): FilePatch {
     const headers: FileHeaders = this.#line().startsWith(gitHeader) ? this.#readGitHeaders() : {};
-    if (this.#isAtNames) {
-      headers.oldName = readName(this.#line().slice(4));
-      headers.newName = readName(this.#line(1).slice(4));
+    const names = this.#isAtNames ? this.#readNames() : undefined;
+    if (names !== undefined && belongTo(headers, names)) {
+      headers.oldName = names.old;
+      headers.newName = names.new;
       this.#at += 2;
     }
     return filePatch(headers, (name) => this.#readHunks(name));
+  }
+
+  #readNames(): { old: string; new: string } {
+    return { old: readName(this.#line().slice(4)), new: readName(this.#line(1).slice(4)) };
   }
 
   #readGitHeaders(): FileHeaders {

@@ -75,6 +75,55 @@ describe("a patch", () => {
     ]);
   });
 
+  test.each([
+    [
+      "a rename and another file",
+      `diff --git a/z b/q\nrename from z\nrename to q\n--- a/other\n+++ b/other\n${hunk}`,
+      [
+        { change: "rename", path: "z", to: "q", hunks: [] },
+        { change: "edit", path: "other", hunks },
+      ],
+    ],
+    [
+      "an empty file and another new one",
+      "diff --git a/e b/e\nnew file mode 100644\n--- /dev/null\n+++ b/f\n@@ -0,0 +1 @@\n+c\n",
+      [
+        { change: "create", path: "e", hunks: [] },
+        { change: "create", path: "f" },
+      ],
+    ],
+    [
+      "a file that goes and another one",
+      `diff --git a/e b/e\ndeleted file mode 100644\n--- a/f\n+++ b/f\n${hunk}`,
+      [
+        { change: "delete", path: "e", hunks: [] },
+        { change: "edit", path: "f", hunks },
+      ],
+    ],
+    [
+      "a rename and a new file of the same name",
+      "diff --git a/z b/q\nrename from z\nrename to q\n--- /dev/null\n+++ b/q\n@@ -0,0 +1 @@\n+c\n",
+      [{ change: "rename" }, { change: "create", path: "q" }],
+    ],
+    [
+      "one file, without letters",
+      `diff --git a/x a/x\n--- a/x\n+++ a/x\n${hunk}`,
+      [{ change: "edit", path: "a/x", hunks }],
+    ],
+    [
+      "a rename between directories a and b, without letters",
+      `diff --git a/x b/x\nrename from a/x\nrename to b/x\n--- a/x\n+++ b/x\n${hunk}`,
+      [{ change: "rename", path: "a/x", to: "b/x", hunks }],
+    ],
+    [
+      "one file, with letters below git's header only",
+      `diff --git x x\n--- a/x\n+++ b/x\n${hunk}`,
+      [{ change: "edit", path: "x", hunks }],
+    ],
+  ])("over %s goes by its names", (_, patch, files) => {
+    expect(parsePatch(patch)).toMatchObject(files);
+  });
+
   test("a removed line that looks like a header is a line", () => {
     const patch = "--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@\n--- a/y\n+++ b/y\n c\n";
     expect(parsePatch(patch)).toMatchObject([
@@ -107,6 +156,13 @@ describe("a patch", () => {
     ["indented lines outside", `--- a/x\n+++ b/x\n${hunk}\n    d\n`, "line 8 stands outside a hunk"],
     ["no hunk", "--- a/x\n+++ b/x\n", "it changes nothing in x"],
     ["two names", `--- a/x\n+++ b/y\n${hunk}`, 'x and y are two files; say "rename from"'],
+    ["a header of another file", `diff --git a/z b/z\n--- a/other\n+++ b/other\n${hunk}`, "it changes nothing in z"],
+    ["a header of another directory", `diff --git a/x b/x\n--- a/x\n+++ a/x\n${hunk}`, "it changes nothing in x"],
+    [
+      "two new names",
+      `diff --git a/z b/q1\nrename from z\nrename to q1\n--- a/z\n+++ b/q2\n${hunk}`,
+      "z and q2 are two files",
+    ],
     ["no name", `--- /dev/null\n+++ /dev/null\n${hunk}`, "a file has no name"],
     ["a copy", "diff --git a/x b/y\ncopy from x\ncopy to y\n", "it copies"],
     ["a mode", "diff --git a/x b/x\nold mode 100644\nnew mode 100755\n", "it changes the mode of x"],
