@@ -1,11 +1,11 @@
 // What holds commands in, tried from inside: every escape here was open once, somewhere.
 import { randomUUID } from "node:crypto";
 import { existsSync } from "node:fs";
-import { chmod, mkdir, readFile, symlink, writeFile } from "node:fs/promises";
+import { chmod, mkdir, readdir, readFile, rename, rm, symlink, watch, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import { type AddressInfo, createServer as createNetServer } from "node:net";
-import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { dirname, join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { runCommand } from "../../../src/tool/builtin/run-command.js";
 import type { CommandSettings } from "../../../src/tool/command/commands.js";
 import { commitAll, git } from "../../support/git.js";
@@ -216,7 +216,6 @@ describe.skipIf(!hasBubblewrap())("bubblewrap (needs it)", () => {
     test("nor where its hooks and its configuration are not there yet", async () => {
       await using place = await repository();
       await run("true", {}, place.path);
-      const { rm } = await import("node:fs/promises");
       await rm(join(place.path, ".git/hooks"), { recursive: true });
       await rm(join(place.path, ".git/config"));
       const command = "mkdir .git/hooks; echo evil > .git/hooks/pre-commit; echo evil > .git/config";
@@ -244,21 +243,123 @@ describe.skipIf(!hasBubblewrap())("bubblewrap (needs it)", () => {
       );
       expect(exitCode).not.toBe(0);
       expect(said).toContain("Read-only file system");
-      expect(existsSync(join(place.path, ".git"))).toBe(false);
+      expect(await readdir(join(place.path, ".git"))).toEqual([]);
+      await expect(git(place.path, "rev-parse", "--git-dir")).rejects.toThrow();
     });
 
-    test("nor while another command ends", async () => {
+    /** Runs the rest once the test has made a file of this name. */
+    const waiting = (name: string, rest: string): string =>
+      `echo > waits-for-${name}; while [ ! -e ${name} ]; do sleep 0.01; done; ${rest}`;
+    const made = async (path: string): Promise<void> => {
+      const changes = watch(dirname(path), { signal: AbortSignal.timeout(20_000) });
+      const next = changes[Symbol.asyncIterator]();
+      while (!existsSync(path)) await next.next();
+      await next.return?.();
+    };
+
+    test("nor while another command ends, in this process or another", async () => {
       await using place = await workplace();
-      const long = run("while [ ! -e done ]; do sleep 0.01; done; echo evil > .git/config", {}, place.path);
+      const long = run(waiting("done", "echo evil > .git/config"), {}, place.path);
+      await made(join(place.path, "waits-for-done"));
       for (let index = 0; index < 3; index++) await run("true", {}, place.path);
+      // What another process knows of the holders in this one: nothing.
+      vi.resetModules();
+      const { guardGit } = await import("../../../src/tool/command/git-guard.js");
+      await (await guardGit(place.path)).release();
       await writeFile(join(place.path, "done"), "");
       expect((await long).exitCode).not.toBe(0);
-      expect(existsSync(join(place.path, ".git"))).toBe(false);
+      expect(await readdir(join(place.path, ".git"))).toEqual([]);
+    });
+
+    test("nor by a commondir of another command", async () => {
+      await using place = await repository();
+      const early = run(waiting("early", ":"), {}, place.path);
+      await made(join(place.path, "waits-for-early"));
+      const evil = run(`echo ../evil > .git/commondir; ${waiting("evil", ":")}`, {}, place.path);
+      await made(join(place.path, "waits-for-evil"));
+      await expect(run("true", {}, place.path)).rejects.toMatchObject({
+        name: "ToolFailure",
+        code: "EACCES",
+        message: expect.stringContaining("commondir"),
+      });
+      await writeFile(join(place.path, "early"), "");
+      await early;
+      expect(existsSync(join(place.path, ".git/commondir"))).toBe(false);
+      await writeFile(join(place.path, "evil"), "");
+      await evil;
+    });
+
+    const bare = (ran: string): string =>
+      `echo 'ref: refs/heads/main' > HEAD; mkdir -p objects refs; printf '[core]\\n repositoryformatversion = 0\\n bare = false\\n worktree = .\\n fsmonitor = touch ${ran}; false\\n' > config`;
+
+    test.each([
+      ["no repository", workplace, ":"],
+      ["a repository without its HEAD", repository, "rm -f .git/HEAD"],
+      ["a repository with a broken HEAD", repository, "echo x > .git/HEAD"],
+      ["a repository without its objects", repository, "mv .git/objects .git/other"],
+      ["a repository that is locked", repository, "rm .git/HEAD; chmod 555 .git ."],
+    ])("nor by a bare one in its place: %s", async (_, make, last) => {
+      await using place = await make();
+      const ran = join(outside, `ran-${randomUUID()}`);
+      await expect(run(`${bare(ran)}; ${last}`, {}, place.path)).rejects.toMatchObject({
+        name: "ToolFailure",
+        code: "EPERM",
+        message: expect.stringContaining("HEAD"),
+      });
+      await git(place.path, "status").catch(() => {});
+      expect(existsSync(ran)).toBe(false);
+      expect(existsSync(join(place.path, "HEAD"))).toBe(false);
+    });
+
+    test("nor by a bare one that shares what another directory has", async () => {
+      await using place = await workplace();
+      const ran = join(outside, `ran-${randomUUID()}`);
+      const command = `mkdir other; cd other; ${bare(ran)}; cd ..; mv other/HEAD HEAD; echo other > commondir`;
+      await expect(run(command, {}, place.path)).rejects.toMatchObject({ code: "EPERM" });
+      await git(place.path, "status").catch(() => {});
+      expect(existsSync(ran)).toBe(false);
+    });
+
+    test("a HEAD that a command breaks is put back; a branch that it changes to stays", async () => {
+      await using place = await repository();
+      await run("rm .git/HEAD", {}, place.path);
+      expect((await git(place.path, "log", "--format=%s")).trim()).toBe("First");
+      expect(await run("git checkout -qb other", {}, place.path)).toMatchObject({ exitCode: 0 });
+      expect((await git(place.path, "branch", "--show-current")).trim()).toBe("other");
+    });
+
+    test("a workspace that is a git directory itself is refused, in words", async () => {
+      await using place = await workplace();
+      await git(place.path, "init", "-q", "--bare", ".");
+      await expect(run("true", {}, place.path)).rejects.toMatchObject({
+        name: "ToolFailure",
+        code: "EACCES",
+        message: expect.stringContaining("is itself a git directory"),
+      });
+    });
+
+    test.each([
+      "echo evil >> .husky/_/pre-commit",
+      "mv .husky other; mkdir -p .husky/_; echo evil > .husky/_/pre-commit",
+      "echo evil >> team/settings",
+      "echo evil >> team/more",
+      "mv team other; mkdir team; echo evil > team/settings",
+    ])("cannot have what its configuration names changed: %s", async (command) => {
+      await using place = await repository();
+      await mkdir(join(place.path, ".husky/_"), { recursive: true });
+      await mkdir(join(place.path, "team"));
+      const files = [".husky/_/pre-commit", "team/settings", "team/more"].map((name) => join(place.path, name));
+      for (const file of files) await writeFile(file, "");
+      await writeFile(files[1]!, '[include]\n\tpath = "more" ; and more\n\tpath = settings\n');
+      await git(place.path, "config", "core.hooksPath", ".husky/_");
+      await git(place.path, "config", "include.path", "../team/settings");
+      await run(command, {}, place.path);
+      for (const file of files) expect(await readFile(file, "utf8")).not.toContain("evil");
+      expect((await run("echo free > .husky/other && echo free > team/other", {}, place.path)).exitCode).toBe(0);
     });
 
     test("a .git that is a link is refused, in words", async () => {
       await using place = await repository();
-      const { rename } = await import("node:fs/promises");
       await rename(join(place.path, ".git"), join(place.path, "real"));
       await symlink("real", join(place.path, ".git"));
       await expect(run("true", {}, place.path)).rejects.toMatchObject({ name: "ToolFailure", code: "ELOOP" });
