@@ -1,8 +1,6 @@
 // From a line to a command of the list with checked arguments, or to the words that say what is not allowed.
-import { realpath } from "node:fs/promises";
 import { type ToolContext, ToolFailure } from "../tool.js";
 import { oneLine } from "../words.js";
-import { inWords } from "../workspace/failures.js";
 import { Workspace } from "../workspace/workspace.js";
 import { type Gathered, gathered, gatherNames } from "./gather-list.js";
 import { splitWords } from "./split-words.js";
@@ -47,8 +45,8 @@ async function placed(
   if (operands.length === 0 && paths.length === 0) return found;
   const opened = await Workspace.open(workspace);
   try {
-    const place = (path: string): Promise<string> =>
-      inWords(path, "file", async () => opened.locate(await realpath(opened.locate(path).absolute)).relative);
+    // What the commands would wait for, such as a pipe, is not found.
+    const place = async (path: string): Promise<string> => (await opened.find(path)).relative;
     for (const word of operands) {
       const path = entry.operands === "revisions" ? await place(word).catch(() => undefined) : undefined;
       if (path === undefined) found.operands.push(word);

@@ -10,7 +10,7 @@ import { type Held, holdRoot } from "./held.js";
 import { namesDirectory, namesOf, type Place, placeOf, type Roots } from "./lexical.js";
 import { type EntryType, OpenDirectory, typeOf } from "./open-directory.js";
 import { refuseProtected } from "./protected.js";
-import { asText, type OpenFile, openFound, readWhole, unlessStale } from "./read-file.js";
+import { asText, type OpenFile, openFound, readWhole, refuseIrregular, unlessStale } from "./read-file.js";
 import { putInPlace, renameIfFree, syncDirectory } from "./write-file.js";
 
 export type { Place } from "./lexical.js";
@@ -88,6 +88,18 @@ export class Workspace {
     });
   }
 
+  /** Where a file that could be read, or a directory, is without links. Opens nothing. */
+  find(path: string): Promise<Place> {
+    const sought = namesDirectory(path) ? "directory" : "file";
+    return this.#arrive(path, { sought }, async ({ found, names }) => {
+      if (found === undefined) throw systemError("ENOENT");
+      const isDirectory = found.stats.isDirectory();
+      if (sought === "directory" && !isDirectory) throw systemError("ENOTDIR");
+      if (!isDirectory) refuseIrregular(found.stats, path);
+      return placeOf(names, this.#roots);
+    });
+  }
+
   /**
    * What a change would find there, without changing anything; refuses the places that a change would. Nothing is found also where
    * a directory on the way is missing.
@@ -135,7 +147,8 @@ export class Workspace {
         await renameIfFree(`${source.parent.path}/${source.name}`, `${target.parent.path}/${target.name}`).catch(
           (reason) => {
             // Both directories are held: what is missing is the file that was to be moved.
-            throw isMissing(reason) ? asFailure(reason, from, "file") : reason;
+            const isAboutSource = isMissing(reason) || ["unlink", "rename"].includes(reason.syscall);
+            throw isAboutSource ? asFailure(reason, from, "file") : reason;
           },
         );
         await syncDirectory(target.parent);

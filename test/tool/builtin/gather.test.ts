@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { chmod, mkdir, readdir, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -44,6 +45,9 @@ describe.skipIf(!isHere).each(ways.filter((way) => way.isHere))("gather $way (ne
     ["git rev-parse --abbrev-ref HEAD", "main\n"],
     ["git ls-files", "src/a.ts\n"],
     ["ls -1 src", "a.ts\n"],
+    ["ls -1 src/", "a.ts\n"],
+    ["ls -1 src/..", "out\nsrc\n"],
+    ["ls -1 .git/HEAD", "./.git/HEAD\n"],
     ["wc -l src/a.ts", "2 ./src/a.ts\n"],
     ['wc -l "src/a.ts"', "2 ./src/a.ts\n"],
     ["which sh", /\/sh\n$/],
@@ -61,6 +65,30 @@ describe.skipIf(!isHere).each(ways.filter((way) => way.isHere))("gather $way (ne
       exitCode: 0,
     });
     expect(context.printed.stdout).toBe(result.stdout);
+  });
+
+  test.each(["wc -l fifo", "file to-fifo", "git status fifo"])(
+    "refuses what it could wait for: %s",
+    async (command) => {
+      await using own = await workplace();
+      execFileSync("mkfifo", [join(own.path, "fifo")]);
+      await symlink("fifo", join(own.path, "to-fifo"));
+      await expect(tool.run({ command }, new CallContext({ workspace: own.path }))).rejects.toMatchObject({
+        name: "ToolFailure",
+        code: "EINVAL",
+        message: expect.stringMatching(/^Not a regular file: /),
+      });
+    },
+  );
+
+  test("does not tell what there is outside", async () => {
+    const refusals = await Promise.all(
+      ["secret", "nothing"].map((name) => run(`ls out/${name}`).catch((reason: Error) => reason)),
+    );
+    expect(refusals.map((refusal) => "message" in refusal && refusal.message)).toEqual([
+      "Outside the workspace: out/secret; give a path inside it",
+      "Outside the workspace: out/nothing; give a path inside it",
+    ]);
   });
 
   test("fails with the command's exit code", async () => {
