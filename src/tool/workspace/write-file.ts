@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import { constants, type Stats } from "node:fs";
 import { type FileHandle, link, open, rename, unlink } from "node:fs/promises";
 import type { Arrival } from "./descend.js";
-import { codeOf, systemError } from "./failures.js";
+import { codeOf, isMissing, systemError } from "./failures.js";
 import type { Held } from "./held.js";
 import { refuseIrregular } from "./read-file.js";
 
@@ -42,7 +42,10 @@ export async function putInPlace(
   return found === undefined;
 }
 
-/** Throws EEXIST when the target is there, also when it comes at the last moment. */
+/**
+ * Throws EEXIST when the target is there, also when it comes at the last moment. Whatever it throws, the file is where it was;
+ * what "unlink" or "rename" throws is about the old name, for by then the new one was to be had.
+ */
 export async function renameIfFree(from: string, to: string): Promise<void> {
   try {
     await link(from, to);
@@ -50,7 +53,14 @@ export async function renameIfFree(from: string, to: string): Promise<void> {
     if (!noHardLinks.has(codeOf(reason) ?? "")) throw reason;
     return renameOntoOwn(from, to);
   }
-  await unlink(from);
+  try {
+    await unlink(from);
+  } catch (reason) {
+    // Somebody else has taken the old name away: the file has the new one alone, as it should.
+    if (isMissing(reason)) return;
+    await unlink(to);
+    throw reason;
+  }
 }
 
 /** Said where a file system, or the rule against links to others' files, allows no hard link. */

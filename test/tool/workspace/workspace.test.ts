@@ -122,6 +122,25 @@ describe("moving and removing", () => {
     await expect(workspace.moveFile(path, "new")).rejects.toMatchObject({ code: "EISDIR" });
   });
 
+  test.skipIf(process.getuid?.() === 0)(
+    "leaves one name where the old one may not go (not as root, who may)",
+    async () => {
+      mkdirSync(at("locked"));
+      writeFileSync(at("locked/file"), "inside");
+      chmodSync(at("locked"), 0o555);
+      try {
+        await expect(workspace.moveFile("locked/file", "new")).rejects.toMatchObject({
+          code: "EACCES",
+          message: "Permission denied: locked/file; choose another file",
+        });
+        expect([statSync(at("locked/file")).nlink, existsSync(at("new"))]).toEqual([1, false]);
+        await expect(workspace.moveFile("file", "locked/new")).rejects.toThrow("Permission denied: locked/new;");
+      } finally {
+        chmodSync(at("locked"), 0o755);
+      }
+    },
+  );
+
   test("says which of two names is missing", async () => {
     await expect(workspace.moveFile("nothing", "new")).rejects.toThrow("File not found: nothing;");
     await expect(workspace.moveFile("file", "nowhere/new")).rejects.toThrow("File not found: nowhere/new;");
