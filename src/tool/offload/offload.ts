@@ -1,8 +1,10 @@
 // Work that could hold up everybody else (a regular expression that backtracks for ever, a hostile document) in a thread of its
-// own: one thread a job, with bounded memory, ended at once when the job is called off.
+// own: one thread a job, with bounded memory, ended at once when the job is called off; a few at a time, the others wait.
+import { availableParallelism } from "node:os";
 import { Worker } from "node:worker_threads";
 import { ToolFailure } from "../tool.js";
 import { threadEntry } from "./built.js";
+import { Turns } from "./turns.js";
 
 /**
  * What a module for a job has as its default export. Contract: job, progress and result are plain data; a ToolFailure that it
@@ -30,9 +32,13 @@ export type FromThread =
   | { readonly type: "thrown"; readonly message: string; readonly code: string | undefined; readonly where: unknown };
 
 const defaultHeapMb = 256;
+/** How many threads there are at most, in the whole process. More than a few, so that two slow jobs do not hold up all others. */
+export const maxThreads = Math.max(4, availableParallelism());
+
+const turns = new Turns(maxThreads);
 
 /**
- * Runs the default export of the module at `moduleUrl` with the job. Settles when the thread is gone: with its result, with what
+ * Runs the default export of the module at `moduleUrl` with the job, when it is its turn. Settles when the thread is gone: with its result, with what
  * it threw, with the signal's reason, or with a ToolFailure (ENOMEM) when it needed too much memory.
  */
 export function offload<Job, Result, Progress = never>(
@@ -40,6 +46,10 @@ export function offload<Job, Result, Progress = never>(
   job: Job,
   options: OffloadOptions<Progress>,
 ): Promise<Result> {
+  return turns.run(options.signal, () => inThread<Job, Result, Progress>(moduleUrl, job, options));
+}
+
+function inThread<Job, Result, Progress>(moduleUrl: URL, job: Job, options: OffloadOptions<Progress>): Promise<Result> {
   const { signal, onProgress, heapMb = defaultHeapMb } = options;
   return new Promise<Result>((resolve, reject) => {
     if (signal.aborted) return reject(signal.reason);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { offload } from "../../../src/tool/offload/offload.js";
+import { maxThreads, offload } from "../../../src/tool/offload/offload.js";
 import type { Job } from "./jobs/jobs.js";
 
 const jobs = new URL("./jobs/jobs.ts", import.meta.url);
@@ -55,6 +55,35 @@ describe("offload", () => {
   test("does not begin what is called off already", async () => {
     const reason = new Error("called off");
     await expect(run("spin", { signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
+  });
+
+  test("begins no more than a few at a time, and the others in order as places come free", async () => {
+    const begun: number[] = [];
+    let isFull = (): void => {};
+    const full = new Promise<void>((resolve) => {
+      isFull = resolve;
+    });
+    const jobs = Array.from({ length: maxThreads + 3 }, (_, index) => {
+      const caller = new AbortController();
+      const onProgress = (): void => {
+        if (begun.push(index) === maxThreads) isFull();
+      };
+      const ended = run("hang", { signal: caller.signal, onProgress }).catch((reason) => reason);
+      return { ended, callOff: (reason: string) => caller.abort(reason) };
+    });
+    const [waiting, next, last] = jobs.slice(maxThreads);
+    await full;
+    // Leaves the queue at once, though no place is free.
+    waiting!.callOff("left the queue");
+    expect(await waiting!.ended).toBe("left the queue");
+    const after = run("double");
+    next!.callOff("left as well");
+    last!.callOff("left as well");
+    jobs[0]!.callOff("made room");
+    expect(await after).toBe(42);
+    expect(begun.toSorted()).toEqual(Array.from({ length: maxThreads }, (_, index) => index));
+    for (const job of jobs) job.callOff("the end");
+    await Promise.all(jobs.map(({ ended }) => ended));
   });
 
   test("fails for a module that is not there", async () => {
