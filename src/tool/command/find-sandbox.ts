@@ -1,6 +1,7 @@
 // Which isolation commands get. Tried once, at the start: that bubblewrap is installed does not mean that it works, for many
 // containers forbid what it needs.
 import { spawnSync } from "node:child_process";
+import { realpathSync } from "node:fs";
 import { HeddleError } from "../../thread/errors.js";
 import { oneLine } from "../words.js";
 import { type BubblewrapOptions, bubblewrap, supported, systemArgs } from "./bubblewrap.js";
@@ -19,7 +20,13 @@ export interface SandboxWish {
 }
 
 const trialMs = 10_000;
-const found = new Map<string, Sandbox | string>();
+const found = new Map<string, Sandbox | Missing>();
+
+/** Why there is no sandbox, and what to do about it. */
+interface Missing {
+  readonly why: string;
+  readonly remedy: string;
+}
 
 /** Throws `invalid_config` when bubblewrap is wished for and does not work. What was tried once is not tried again. */
 export function findSandbox(wish: SandboxWish): Sandbox {
@@ -27,19 +34,25 @@ export function findSandbox(wish: SandboxWish): Sandbox {
   const key = JSON.stringify({ ...wish, sandbox: "" });
   const known = found.get(key) ?? tryBubblewrap(wish);
   found.set(key, known);
-  if (typeof known !== "string") return known;
-  if (wish.sandbox === "auto") return noSandbox(known);
+  if (!("why" in known)) return known;
+  if (wish.sandbox === "auto") return noSandbox(known.why);
   throw new HeddleError(
     "invalid_config",
-    `agent.commands.sandbox: ${known}; install it and allow user namespaces, or set it to auto or none`,
+    `agent.commands.sandbox: ${known.why}; ${known.remedy}, or set it to auto or none`,
     { detail: { field: "agent.commands.sandbox" } },
   );
 }
 
-/** The sandbox, or why there is none. */
-function tryBubblewrap({ network, hidden, path, workspace }: SandboxWish): Sandbox | string {
+const install = "install it and allow user namespaces";
+
+function tryBubblewrap({ network, hidden, path, workspace }: SandboxWish): Sandbox | Missing {
+  if (workspace !== undefined && isWholeFileSystem(workspace))
+    return {
+      why: "bubblewrap cannot hold in a workspace that is the whole file system",
+      remedy: "work in a directory",
+    };
   const program = findProgram("bwrap", path, workspace);
-  if (program === undefined) return "bubblewrap is not installed";
+  if (program === undefined) return { why: "bubblewrap is not installed", remedy: install };
   const known = attempt(program, ["--help"], path);
   const options: BubblewrapOptions = {
     program,
@@ -56,7 +69,16 @@ function tryBubblewrap({ network, hidden, path, workspace }: SandboxWish): Sandb
     if (trial.isDone) return bubblewrap(form);
     why = trial.why;
   }
-  return `bubblewrap does not work here${why === "" ? "" : ` (${why})`}`;
+  return { why: `bubblewrap does not work here${why === "" ? "" : ` (${why})`}`, remedy: install };
+}
+
+/** Also by a link. One that cannot be reached is found out about by whoever works in it. */
+function isWholeFileSystem(workspace: string): boolean {
+  try {
+    return realpathSync(workspace) === "/";
+  } catch {
+    return false;
+  }
 }
 
 function attempt(program: string, args: string[], path: string): { isDone: boolean; stdout: string; why: string } {

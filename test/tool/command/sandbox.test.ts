@@ -7,9 +7,9 @@ import { type AddressInfo, createServer as createNetServer } from "node:net";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { runCommand } from "../../../src/tool/builtin/run-command.js";
-import type { CommandSettings } from "../../../src/tool/command/commands.js";
+import { type CommandSettings, prepareCommands } from "../../../src/tool/command/commands.js";
 import { commitAll, git } from "../../support/git.js";
-import { CallContext, hasBubblewrap, prepared, workplace } from "./support.js";
+import { CallContext, hasBubblewrap, prepared, settings, workplace } from "./support.js";
 
 describe.skipIf(!hasBubblewrap())("bubblewrap (needs it)", () => {
   let base: Awaited<ReturnType<typeof workplace>>;
@@ -395,6 +395,19 @@ describe("where bubblewrap cannot be had", () => {
     expect(prepared({ sandbox: "auto", environment: { PATH: place.path } }).sandbox.isolation).toBe(
       "none: bubblewrap does not work here (No permissions to create namespace); commands run with the server's own rights",
     );
+  });
+
+  test("a workspace that is the whole file system is held in by none, and it says so", async () => {
+    await using place = await workplace();
+    await symlink("/", join(place.path, "all"));
+    for (const whole of ["/", join(place.path, "all")]) {
+      expect(prepareCommands({ ...settings, sandbox: "auto" }, whole).sandbox.isolation).toBe(
+        "none: bubblewrap cannot hold in a workspace that is the whole file system; commands run with the server's own rights",
+      );
+      expect(() => prepareCommands({ ...settings, sandbox: "bubblewrap" }, whole)).toThrow(
+        "agent.commands.sandbox: bubblewrap cannot hold in a workspace that is the whole file system; work in a directory, or set it to auto or none",
+      );
+    }
   });
 
   test("none says that it was chosen", () => {
