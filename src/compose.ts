@@ -40,7 +40,7 @@ export async function compose(config: Config, logger: Logger): Promise<Heddle> {
   const oldNode = nodeVersionWarning();
   if (oldNode) logger.warn({ node: process.version }, oldNode);
   const tls = config.tls && readTls(config.tls);
-  const agent = await loadAgent(config.agent, [config.dataDir, ...(config.tls ? [config.tls.keyFile] : [])]);
+  const agent = await loadAgent(config.agent, hiddenOf(config));
   const log = await openLmdbLog({ dir: config.dataDir, takeOver: config.takeOver });
   try {
     const core = createCore(log, { ...config, secrets: secretsOf(config) }, { agent, logger });
@@ -63,6 +63,10 @@ export async function compose(config: Config, logger: Logger): Promise<Heddle> {
     throw error;
   }
 }
+
+/** What holds secrets: nothing for commands to read. */
+const hiddenOf = ({ dataDir, configFile, tls }: Config): readonly string[] =>
+  [dataDir, configFile, tls?.keyFile].filter((path) => path !== undefined);
 
 async function recoverThreads(
   { recordings, runs }: Core,

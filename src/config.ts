@@ -47,6 +47,8 @@ export interface Config {
     readonly streamMaxAgeMs: number;
   };
   readonly agent: AgentConfig;
+  /** Where settings were read from, absolute. It may hold tokens. */
+  readonly configFile: string | undefined;
   /** Take the data directory from a process that still holds it. A flag only: a file must not do it at every start. */
   readonly takeOver: boolean;
 }
@@ -62,6 +64,7 @@ export const defaultConfig: Config = deepFreeze({
   limits: { connections: 4096, streamsPerConnection: 256, messageBytes: 4 * 1024 * 1024, headerBytes: 16 * 1024 },
   timing: { heartbeatMs: 15_000, pingMs: 20_000, pingTimeoutMs: 10_000, drainMs: 10_000, streamMaxAgeMs: 3_600_000 },
   agent: defaultAgent,
+  configFile: undefined,
   takeOver: false,
 });
 
@@ -87,13 +90,14 @@ export function loadConfig(given: { flags: ConfigFlags; env: Environment }): Con
     tls: tlsOf(layers, problems),
     tokens: tokensOf(layers, env, problems),
     agent: agentOf(layers, env, problems),
+    configFile: flags.config === undefined ? undefined : resolve(flags.config),
     takeOver: flags.takeOver ?? defaultConfig.takeOver,
   });
   refuse(problems);
   return config;
 }
 
-function merged(sources: readonly Source[]): Omit<Config, "tls" | "tokens" | "agent" | "takeOver"> {
+function merged(sources: readonly Source[]): Omit<Config, "tls" | "tokens" | "agent" | "configFile" | "takeOver"> {
   const last = <Key extends keyof Source>(key: Key) => sources.findLast((source) => source[key] !== undefined)?.[key];
   return {
     listen: last("listen") ?? defaultConfig.listen,

@@ -1,6 +1,6 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
+import { join, relative, resolve } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import { configKeys } from "../src/config/schema.js";
 import { type ConfigFlags, defaultConfig, type Environment, FlagProblem, loadConfig } from "../src/config.js";
@@ -41,6 +41,11 @@ const longToken = "0123456789abcdef";
 describe("sources", () => {
   test("with nothing said, the defaults apply", () => {
     expect(load()).toEqual({ ...defaultConfig, dataDir: resolve(".heddle") });
+  });
+
+  test("the file is known by its absolute path", () => {
+    const config = file({});
+    expect(load({ config: relative(process.cwd(), config) }).configFile).toBe(config);
   });
 
   test("a flag beats a variable, a variable beats the file, the file beats the default", () => {
