@@ -60,7 +60,9 @@ async function planCreate(workspace: Workspace, { path, hunks, isExecutable }: O
   const after = patched("", hunks, path);
   const comparison = compareTexts("", after);
   const diff = formatDiff({ from: undefined, to: place.relative, comparison, after, isExecutable });
-  return { change: "create", place, comparison, diff, step: { kind: "create", path, text: after, isExecutable } };
+  // Where a link leads is what is made, and what would be taken away again.
+  const step = { kind: "create", path: place.relative, text: after, isExecutable } as const;
+  return { change: "create", place, comparison, diff, step };
 }
 
 async function planEdit(workspace: Workspace, { path, hunks }: Of<"edit">): Promise<PlannedFile> {

@@ -59,7 +59,7 @@ async function goOn(way: Way, journey: Journey): Promise<Held | undefined> {
       continue;
     }
     const isLast = pending.length === 0;
-    const found = (await way.look(name)) ?? (isLast ? undefined : await madeParent(way, name, journey));
+    const found = (await way.look(name)) ?? (isLast ? undefined : await madeParent(way, [name, ...pending], journey));
     if (found === undefined) return way.arrive(name, undefined);
     const isLink = found.stats.isSymbolicLink();
     if (!isLink || (isLast && journey.lastLink === "keep")) {
@@ -78,9 +78,12 @@ async function goOn(way: Way, journey: Journey): Promise<Held | undefined> {
   return way.here;
 }
 
-async function madeParent(way: Way, name: string, journey: Journey): Promise<Held> {
-  journey.allow?.([...way.names, name]);
-  if (!journey.makeParents) throw systemError("ENOENT");
+/** Of `steps`, the first one, where it is to be made. */
+async function madeParent(way: Way, steps: readonly string[], journey: Journey): Promise<Held> {
+  const name = steps[0]!;
+  const names = [...way.names, ...steps];
+  journey.allow?.(names);
+  if (!journey.makeParents) throw new MissingParent(names);
   await way.here.verify();
   await mkdir(`${way.here.path}/${name}`).catch((reason) => {
     if (codeOf(reason) !== "EEXIST") throw reason;
@@ -88,6 +91,17 @@ async function madeParent(way: Way, name: string, journey: Journey): Promise<Hel
   const made = await way.look(name);
   if (made === undefined) throw systemError("ENOENT");
   return made;
+}
+
+/** As the file system says it. The way could be gone on with if directories were made. */
+export class MissingParent extends Error {
+  readonly code = "ENOENT";
+  readonly syscall = "open";
+
+  /** The whole way from the workspace, without the links that were met. `..` may be among those that are missing. */
+  constructor(readonly names: readonly string[]) {
+    super("ENOENT");
+  }
 }
 
 /** The directories that we came through, and what was looked at last. */

@@ -4,7 +4,7 @@
 import { unlink } from "node:fs/promises";
 import { resolve } from "node:path";
 import { ToolFailure } from "../tool.js";
-import { type Arrival, descend, type Journey } from "./descend.js";
+import { type Arrival, descend, type Journey, MissingParent } from "./descend.js";
 import { asFailure, inWords, isMissing, systemError } from "./failures.js";
 import { type Held, holdRoot } from "./held.js";
 import { namesDirectory, namesOf, type Place, placeOf, type Roots } from "./lexical.js";
@@ -102,7 +102,7 @@ export class Workspace {
 
   /**
    * What a change would find there, without changing anything; refuses the places that a change would. Nothing is found also where
-   * a directory on the way is missing.
+   * a directory on the way is missing; the place is then where it would be made, behind all links.
    */
   async examine(path: string, options: { lastLink?: "follow" | "keep" } = {}): Promise<Examined> {
     const journey = { sought: "file", changes: true, ...options } as const;
@@ -112,8 +112,10 @@ export class Workspace {
         ...(found && { type: typeOf(found.stats), size: found.stats.size, mode: found.stats.mode & 0o777 }),
       }));
     } catch (reason) {
-      if (reason instanceof ToolFailure && reason.code === "ENOENT") return { place: this.locate(path) };
-      throw reason;
+      const missing = reason instanceof ToolFailure ? reason.cause : undefined;
+      // With a way back in it nobody can say where it leads before the directories are there.
+      if (!(missing instanceof MissingParent) || missing.names.includes("..")) throw reason;
+      return { place: placeOf(missing.names, this.#roots) };
     }
   }
 

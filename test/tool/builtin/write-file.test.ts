@@ -1,4 +1,4 @@
-import { chmod, symlink } from "node:fs/promises";
+import { chmod, readdir, symlink } from "node:fs/promises";
 import { describe, expect, test } from "vitest";
 import { writeFile } from "../../../src/tool/builtin/write-file.js";
 import { checkInput } from "../../../src/tool/check-input.js";
@@ -60,6 +60,34 @@ describe("write_file", () => {
     await symlink("src/a", files.at("link"));
     expect(await files.run(writeFile, { path: "link", content: "2\n" })).toMatchObject({ result: { path: "src/a" } });
     expect(await files.read("src/a")).toBe("2\n");
+  });
+
+  test.each([
+    ["new/target", "dangling", "new/target"],
+    ["new/deep", "dangling/a", "new/deep/a"],
+    ["target", "dangling", "target"],
+  ])("tells where it writes by way of a link to nothing (%s)", async (target, path, written) => {
+    await using files = await SampleWorkspace.with();
+    await symlink(target, files.at("dangling"));
+    const outcome = await files.run(writeFile, { path, content: "1\n" });
+    expect(outcome).toMatchObject({
+      result: { path: written, created: true },
+      summary: `Created ${written} (1 line)`,
+      locations: [{ path: files.at(written) }],
+      preview: { data: expect.stringContaining(`+++ b/${written}\n`) },
+    });
+    expect(await files.read(written)).toBe("1\n");
+  });
+
+  test.each([
+    ["new/.git/config", "EPERM"],
+    ["new/../../out", "ENOENT"],
+    ["new/../back", "ENOENT"],
+  ])("makes nothing by way of a link to %s", async (target, code) => {
+    await using files = await SampleWorkspace.with();
+    await symlink(target, files.at("dangling"));
+    await expect(files.run(writeFile, { path: "dangling", content: "1\n" })).rejects.toMatchObject({ code });
+    expect(await readdir(files.directory)).toEqual(["dangling"]);
   });
 
   test("tells in words of a change that is too large to show, and makes it", async () => {
