@@ -120,7 +120,8 @@ async function raced(swap: string, work: (round: number) => Promise<unknown>, co
   await new Promise((resolve) => swapper.once("message", resolve));
   let round = 0;
   const lane = async (): Promise<void> => {
-    while (round < count) {
+    // On a busy machine the other side may come too late: it goes on for it, within bounds.
+    while (round < count || (Atomics.load(shared, 1) <= rounds / 10 && round < 20 * count)) {
       try {
         await work(round++);
         tally.done++;
