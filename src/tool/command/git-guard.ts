@@ -22,8 +22,11 @@ export async function guardGit(workspace: string): Promise<GitGuard> {
   return {
     args,
     release: async () => {
-      await release();
-      if (await isGitDirectory(workspace)) await disarm(workspace);
+      try {
+        await release();
+      } finally {
+        if (await isGitDirectory(workspace)) await disarm(workspace);
+      }
     },
   };
 }
@@ -67,7 +70,7 @@ async function guardRepository(git: string, workspace: string): Promise<GitGuard
     if (head === undefined || (await isHead(path("HEAD")))) return;
     // Without it git looks for a repository in the workspace's own directory.
     await takeAway(git, "HEAD");
-    await writeFile(path("HEAD"), head, { flag: "wx" });
+    await writeFile(path("HEAD"), head, { flag: "wx" }).catch(ifThere); // Another command may have put it back.
   };
   return { args: holding(held, workspace), release };
 }

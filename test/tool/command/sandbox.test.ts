@@ -8,6 +8,7 @@ import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { runCommand } from "../../../src/tool/builtin/run-command.js";
 import { type CommandSettings, prepareCommands } from "../../../src/tool/command/commands.js";
+import { guardGit } from "../../../src/tool/command/git-guard.js";
 import { commitAll, git } from "../../support/git.js";
 import { CallContext, hasBubblewrap, prepared, settings, workplace } from "./support.js";
 
@@ -262,10 +263,10 @@ describe.skipIf(!hasBubblewrap())("bubblewrap (needs it)", () => {
       const long = run(waiting("done", "echo evil > .git/config"), {}, place.path);
       await made(join(place.path, "waits-for-done"));
       for (let index = 0; index < 3; index++) await run("true", {}, place.path);
-      // What another process knows of the holders in this one: nothing.
+      // What another process knows of the commands of this one: nothing.
       vi.resetModules();
-      const { guardGit } = await import("../../../src/tool/command/git-guard.js");
-      await (await guardGit(place.path)).release();
+      const another = await import("../../../src/tool/command/git-guard.js");
+      await (await another.guardGit(place.path)).release();
       await writeFile(join(place.path, "done"), "");
       expect((await long).exitCode).not.toBe(0);
       expect(await readdir(join(place.path, ".git"))).toEqual([]);
@@ -326,6 +327,14 @@ describe.skipIf(!hasBubblewrap())("bubblewrap (needs it)", () => {
       expect((await git(place.path, "log", "--format=%s")).trim()).toBe("First");
       expect(await run("git checkout -qb other", {}, place.path)).toMatchObject({ exitCode: 0 });
       expect((await git(place.path, "branch", "--show-current")).trim()).toBe("other");
+    });
+
+    test("a HEAD is put back once, however many commands end", async () => {
+      await using place = await repository();
+      const guards = await Promise.all(Array.from({ length: 20 }, () => guardGit(place.path)));
+      await rm(join(place.path, ".git/HEAD"));
+      await Promise.all(guards.map((guard) => guard.release()));
+      expect((await git(place.path, "log", "--format=%s")).trim()).toBe("First");
     });
 
     test("a workspace that is a git directory itself is refused, in words", async () => {
