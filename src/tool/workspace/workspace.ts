@@ -11,7 +11,7 @@ import { namesDirectory, namesOf, type Place, placeOf, type Roots } from "./lexi
 import { type EntryType, OpenDirectory, typeOf } from "./open-directory.js";
 import { refuseProtected } from "./protected.js";
 import { asText, type OpenFile, openFound, readWhole, refuseIrregular, unlessStale } from "./read-file.js";
-import { putInPlace, renameIfFree, syncDirectory } from "./write-file.js";
+import { putInPlace, refuseReadOnly, renameIfFree, syncDirectory } from "./write-file.js";
 
 export type { Place } from "./lexical.js";
 export type { Entry, EntryType, OpenDirectory } from "./open-directory.js";
@@ -101,16 +101,20 @@ export class Workspace {
   }
 
   /**
-   * What a change would find there, without changing anything; refuses the places that a change would. Nothing is found also where
+   * What a change would find there, without changing anything; refuses the places and files that a change would. Nothing is found also where
    * a directory on the way is missing; the place is then where it would be made, behind all links.
    */
   async examine(path: string, options: { lastLink?: "follow" | "keep" } = {}): Promise<Examined> {
     const journey = { sought: "file", changes: true, ...options } as const;
     try {
-      return await this.#arrive(path, journey, async ({ found, names }) => ({
-        place: placeOf(names, this.#roots),
-        ...(found && { type: typeOf(found.stats), size: found.stats.size, mode: found.stats.mode & 0o777 }),
-      }));
+      return await this.#arrive(path, journey, async ({ found, names }) => {
+        // Where the link itself is meant, so is the name: that goes by the rights of the directory.
+        if (found?.stats.isFile() && options.lastLink !== "keep") await refuseReadOnly(found);
+        return {
+          place: placeOf(names, this.#roots),
+          ...(found && { type: typeOf(found.stats), size: found.stats.size, mode: found.stats.mode & 0o777 }),
+        };
+      });
     } catch (reason) {
       const missing = reason instanceof ToolFailure ? reason.cause : undefined;
       // With a way back in it nobody can say where it leads before the directories are there.

@@ -1,7 +1,7 @@
 // Putting a file in place at once: whoever looks sees the old one or the new one, never a half, also after a crash.
 import { randomBytes } from "node:crypto";
 import { constants, type Stats } from "node:fs";
-import { type FileHandle, link, open, rename, unlink } from "node:fs/promises";
+import { access, type FileHandle, link, open, rename, unlink } from "node:fs/promises";
 import type { Arrival } from "./descend.js";
 import { codeOf, isMissing, systemError } from "./failures.js";
 import type { Held } from "./held.js";
@@ -26,6 +26,7 @@ export async function putInPlace(
   if (found !== undefined) refuseIrregular(found.stats, path);
   if (found !== undefined && expect === "new") throw systemError("EEXIST");
   if (found === undefined && expect === "existing") throw systemError("ENOENT");
+  if (found !== undefined) await refuseReadOnly(found);
   const temporary = `${parent.path}/.heddle-${randomBytes(9).toString("hex")}.tmp`;
   const target = `${parent.path}/${name}`;
   await parent.verify();
@@ -41,6 +42,9 @@ export async function putInPlace(
   await syncDirectory(parent);
   return found === undefined;
 }
+
+/** Replacing a file takes rights on its directory alone; whoever took the right to write away meant the file. */
+export const refuseReadOnly = (file: Held): Promise<void> => access(file.path, constants.W_OK);
 
 /**
  * Throws EEXIST when the target is there, also when it comes at the last moment. Whatever it throws, the file is where it was;

@@ -126,6 +126,15 @@ describe("write_file", () => {
     await chmod(files.at("shut"), 0o700);
   });
 
+  test.skipIf(process.getuid?.() === 0)("does not replace what is read-only (not as root, who may)", async () => {
+    await using files = await SampleWorkspace.with();
+    await files.put("kept", "1\n", 0o444);
+    const reason = await files.run(writeFile, { path: "kept", content: "2\n" }).catch((reason) => reason);
+    const message = "Permission denied: kept; choose another file";
+    expect(reason).toMatchObject({ name: "ToolFailure", code: "EACCES", message, preview: { failure: message } });
+    expect(await files.read("kept")).toBe("1\n");
+  });
+
   test("does not begin when it is called off", async () => {
     await using files = await SampleWorkspace.with();
     const reason = new Error("called off");

@@ -59,7 +59,7 @@ describe("writing", () => {
     expect(readdirSync(ground.root).sort()).toEqual(["file", "new", "src"]);
   });
 
-  test.each([0o644, 0o600, 0o755, 0o444])("keeps the mode %o of what it replaces, and whose it is", async (mode) => {
+  test.each([0o644, 0o600, 0o755])("keeps the mode %o of what it replaces, and whose it is", async (mode) => {
     chmodSync(at("file"), mode);
     const isRoot = process.getuid?.() === 0;
     if (isRoot) chownSync(at("file"), 12_345, 54_321);
@@ -68,6 +68,20 @@ describe("writing", () => {
     expect(now & 0o7777).toBe(mode);
     if (isRoot) expect([uid, gid]).toEqual([12_345, 54_321]);
   });
+
+  test.skipIf(process.getuid?.() === 0)(
+    "leaves a file alone that is read-only (not as root, who may write it)",
+    async () => {
+      chmodSync(at("file"), 0o444);
+      const refused = { code: "EACCES", message: "Permission denied: file; choose another file" };
+      await expect(workspace.writeFile("file", "new")).rejects.toMatchObject(refused);
+      await expect(workspace.examine("file")).rejects.toMatchObject(refused);
+      expect(textAt("file")).toBe("inside");
+      // Its name goes by the rights of the directory.
+      await workspace.moveFile("file", "moved");
+      await workspace.removeFile("moved");
+    },
+  );
 
   test("does not keep special bits", async () => {
     chmodSync(at("file"), 0o4755);
