@@ -14,7 +14,8 @@ const mark = "\ufeff";
 export function asSeen(whole: string): SeenText {
   const hasMark = whole.startsWith(mark);
   const text = hasMark ? whole.slice(mark.length) : whole;
-  const isWindows = text.includes("\r\n") && !/(?<!\r)\n/.test(text);
+  // A second carriage return would be lost on the way back.
+  const isWindows = text.includes("\r\n") && !/(?<!\r)\n|\r\r\n/.test(text);
   return {
     text: isWindows ? text.replaceAll("\r\n", "\n") : text,
     isWindows,

@@ -40,6 +40,7 @@ describe("edit_file", () => {
     ["Windows' lines, as they are seen", ["1\r\n2\r\n3\r\n", "1\n2\n", "x\ny\n"], "x\r\ny\r\n3\r\n"],
     ["Windows' lines, as they are", ["1\r\n2\r\n", "1\r\n2", "x\r\ny"], "x\r\ny\r\n"],
     ["a line by two in a Windows file", ["1\r\n2\r\n", "2", "2\n3"], "1\r\n2\r\n3\r\n"],
+    ["a line beside one with two carriage returns", ["1\r\r\n2\r\n", "2", "x"], "1\r\r\nx\r\n"],
     ["mixed lines to the letter", ["1\r\n2\n", "1\r\n2", "x"], "x\n"],
     ["behind a byte-order mark", ["\ufeffone\n", "one", "two"], "\ufefftwo\n"],
     ["the start behind a mark in a Windows file", ["\ufeff1\r\n2\r\n", "1\n2\n", "3\n"], "\ufeff3\r\n"],
