@@ -105,10 +105,12 @@ async function readItself(workspace: Workspace, path: string) {
 
 /** To the letter; or, as a model sees the text, without byte-order mark and with plain line ends, which then stay. */
 function patched(text: string, hunks: readonly Hunk[], path: string): string {
-  const exact = applyHunks(text, hunks);
-  if (exact.ok) return exact.text;
   const seen = asSeen(text);
-  const applied = seen.text === text ? exact : applyHunks(seen.text, hunks);
+  // Lines that are only put in fit anywhere, to the letter too: they must not bring plain ends along.
+  const isPlain = seen.isWindows && !hunks.some(({ lines }) => lines.some((line) => line.text.endsWith("\r\n")));
+  const exact = isPlain ? undefined : applyHunks(text, hunks);
+  if (exact?.ok) return exact.text;
+  const applied = exact !== undefined && seen.text === text ? exact : applyHunks(seen.text, hunks);
   if (applied.ok) return seen.restored(applied.text);
   const hunk = hunks[applied.hunk];
   const which = `hunk ${applied.hunk + 1} of ${hunks.length}${hunk ? ` (line ${hunk.oldStart})` : ""}`;

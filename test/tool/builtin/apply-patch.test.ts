@@ -97,6 +97,16 @@ describe("apply_patch", () => {
     expect(await files.read("a")).toBe(after);
   });
 
+  test.each([
+    ["Windows' lines", "a\r\nb\r\n", "a\r\nb\r\nend\r\n"],
+    ["plain lines", "a\nb\n", "a\nb\nend\n"],
+    ["mixed lines", "a\r\nb\n", "a\r\nb\nend\n"],
+  ])("puts a line behind %s without a line around it", async (_, before, after) => {
+    await using files = await SampleWorkspace.with({ a: before });
+    await files.run(applyPatch, { patch: "--- a/a\n+++ b/a\n@@ -2,0 +3 @@\n+end\n" });
+    expect(await files.read("a")).toBe(after);
+  });
+
   test("changes line ends where the patch shows them", async () => {
     await using files = await SampleWorkspace.with({ a: "one\r\n" });
     await files.run(applyPatch, { patch: edit("a", "one\r", "one") });
