@@ -1,5 +1,6 @@
 // Writes a whole file of the workspace, new or in place of what is there: at once or not at all.
 import { z } from "zod";
+import { asSeen } from "../change/as-seen.js";
 import { bounds } from "../change/bounds.js";
 import { countLines } from "../change/hunk.js";
 import {
@@ -66,7 +67,8 @@ async function plan({ path, content }: z.output<typeof input>, workspace: Worksp
   const { place, type } = await workspace.examine(path);
   if (type === undefined) return textChange({ place, before: undefined, after: content });
   const file = await workspace.readText(path, bounds.editedBytes);
-  return textChange({ place: file.place, before: file.text, after: content });
+  // A model sees neither byte-order mark nor Windows' line ends: what it does not write is not meant to go.
+  return textChange({ place: file.place, before: file.text, after: asSeen(file.text).restored(content) });
 }
 
 function summaryOf(change: TextChange): string {

@@ -36,6 +36,18 @@ describe("write_file", () => {
     expect(await files.mode("run.sh")).toBe(0o750);
   });
 
+  test.each([
+    ["a mark", "\ufeff1\n", "2\n", "\ufeff2\n"],
+    ["Windows' line ends", "1\r\n2\r\n", "1\n3\n", "1\r\n3\r\n"],
+    ["both", "\ufeff1\r\n", "2\n3", "\ufeff2\r\n3"],
+    ["both, where it brings them", "\ufeff1\r\n", "\ufeff2\r\n", "\ufeff2\r\n"],
+    ["mixed line ends not", "1\r\n2\n", "1\n2\n", "1\n2\n"],
+  ])("keeps %s of what it replaces", async (_, before, content, after) => {
+    await using files = await SampleWorkspace.with({ a: before });
+    await files.run(writeFile, { path: "a", content });
+    expect(await files.read("a")).toBe(after);
+  });
+
   test("leaves a file alone that has the text already", async () => {
     await using files = await SampleWorkspace.with({ a: "1\n" });
     const outcome = await files.run(writeFile, { path: "a", content: "1\n" });
