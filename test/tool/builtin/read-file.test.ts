@@ -115,6 +115,14 @@ describe("read_file of images", () => {
     expect(readFile.toModel!(outcome.result)).toBe(`picture.txt: an image (${mediaType}, ${data.length} bytes)`);
   });
 
+  test.each(["GIF89a", "GIF89a is a format of pictures\n", "GIF87a\tund für dich\r\n"])(
+    "takes %j for a text",
+    async (text) => {
+      put("notes", text);
+      expect((await run({ path: "notes" })).result).toMatchObject({ type: "text", lines: 1 });
+    },
+  );
+
   test("refuses one that is too large", async () => {
     put("picture", Buffer.concat([padded("GIF89a"), Buffer.alloc(5 * 1024 * 1024)]));
     await expect(run({ path: "picture" })).rejects.toMatchObject({ name: "ToolFailure", code: "EFBIG" });
