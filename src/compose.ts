@@ -106,9 +106,10 @@ interface CoreConfig {
   readonly agent: AgentConfig;
 }
 
-/** The keys of providers and of search services are secrets of their own: nothing that a model or a tool says may hold one. */
-const secretsOf = ({ secrets, agent: { providers, web } }: Config): readonly string[] => [
+/** Keys of providers and of search services, and the server's own tokens: nothing that a model or a tool says may hold one. */
+const secretsOf = ({ secrets, tokens, agent: { providers, web } }: Config): readonly string[] => [
   ...secrets,
+  ...tokens.map(({ token }) => token),
   ...[providers.openai.apiKey, providers.anthropic.apiKey, web.search?.key].filter((key) => key !== undefined),
 ];
 
