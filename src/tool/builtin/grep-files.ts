@@ -37,6 +37,7 @@ const output = z.object({
   total_files: z.number().int().describe("Files with such lines"),
   searched_files: z.number().int().describe("How many were looked at"),
   skipped_files: z.number().int().describe("Binary, too large, or not to be read"),
+  unread_files: z.number().int().describe("Of these, those that could not be read"),
   missed_directories: z.number().int().describe("Directories that could not be read"),
   stopped: z.boolean().describe("There was too much to look at all of it"),
 });
@@ -86,10 +87,11 @@ export const grepFiles = defineTool({
         total_files: found.totalFiles,
         searched_files: found.searchedFiles,
         skipped_files: found.skippedFiles,
+        unread_files: found.unreadFiles,
         missed_directories: found.missedDirectories,
         stopped: found.stopped,
       },
-      summary: `Found ${foundWords(found.totalMatches, found.totalFiles)}`,
+      summary: `Found ${foundWords(found.totalMatches, found.totalFiles)}${unreadWords(found.unreadFiles)}`,
       locations: await locationsOf(workspace, found.files),
     };
   },
@@ -112,7 +114,11 @@ async function locationsOf(directory: string | undefined, files: Output["files"]
 const foundWords = (matches: number, files: number): string =>
   matches === 0 ? "no matches" : `${counted(matches, "match", "matches")} in ${counted(files, "file", "files")}`;
 
-function headWords({ files, total_matches, total_files, searched_files, skipped_files }: Output): string {
+/** What is binary or too large is left out by design; that a file could not be read, people should know. */
+const unreadWords = (files: number): string =>
+  files === 0 ? "" : `; ${counted(files, "file", "files")} could not be read`;
+
+function headWords({ files, total_matches, total_files, searched_files, skipped_files, unread_files }: Output): string {
   const listed = files.flatMap(({ lines }) => lines.filter(({ match }) => match)).length;
   return [
     `${foundWords(total_matches, total_files)} (${counted(searched_files, "file", "files")} searched)`,
@@ -120,6 +126,7 @@ function headWords({ files, total_matches, total_files, searched_files, skipped_
     skipped_files === 0
       ? ""
       : `${counted(skipped_files, "file was", "files were")} skipped: binary, too large, or not to be read`,
+    unread_files === 0 ? "" : `${unread_files} of them could not be read`,
   ]
     .filter(Boolean)
     .join("; ");

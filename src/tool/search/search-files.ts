@@ -29,6 +29,8 @@ export interface SearchResult {
   readonly searchedFiles: number;
   /** Binary, too large, or not to be read. */
   readonly skippedFiles: number;
+  /** Of these, those that could not be read. */
+  readonly unreadFiles: number;
   readonly missedDirectories: number;
   readonly stopped: boolean;
 }
@@ -46,10 +48,11 @@ const searchFiles: OffloadedWork<SearchJob, SearchResult, number> = async (job, 
   // The first file may be the one that takes for ever.
   report(0);
   const files: SearchResult["files"] = [];
-  let [totalMatches, totalFiles, skippedFiles, shownMatches, units] = [0, 0, 0, 0, 0];
+  let [totalMatches, totalFiles, skippedFiles, unreadFiles, shownMatches, units] = [0, 0, 0, 0, 0, 0];
   for await (const { path, open } of candidates({ workspace, job, meant }, missed)) {
-    const text = await readSearchable(path, open);
+    const { text, isUnread } = await readSearchable(path, open);
     ticker.tick();
+    if (isUnread) unreadFiles++;
     if (text === undefined) skippedFiles++;
     if (text === undefined) continue;
     const bounds = { maxMatches: job.maxMatches - shownMatches, maxUnits: maxUnits - units };
@@ -64,7 +67,7 @@ const searchFiles: OffloadedWork<SearchJob, SearchResult, number> = async (job, 
   ticker.end();
   const searchedFiles = ticker.count - skippedFiles;
   const { directories: missedDirectories, stopped } = missed;
-  return { files, totalMatches, totalFiles, searchedFiles, skippedFiles, missedDirectories, stopped };
+  return { files, totalMatches, totalFiles, searchedFiles, skippedFiles, unreadFiles, missedDirectories, stopped };
 };
 export default searchFiles;
 
@@ -102,15 +105,21 @@ async function oneFile(workspace: Workspace, path: string): Promise<Candidate> {
   return { path: place.relative, open: () => workspace.openFile(path) };
 }
 
-/** Undefined for what is not searched. What is not UTF-8 is searched as far as it can be read. */
-async function readSearchable(path: string, open: () => Promise<OpenFile>): Promise<string | undefined> {
+interface Searchable {
+  /** Undefined for what is not searched. What is not UTF-8 is searched as far as it can be read. */
+  readonly text?: string;
+  /** Nobody knows what is in it. */
+  readonly isUnread?: boolean;
+}
+
+async function readSearchable(path: string, open: () => Promise<OpenFile>): Promise<Searchable> {
   try {
     const file = await open();
     await using _handle = file.handle;
     const bytes = await readWhole(file, path, maxFileBytes);
-    return bytes.includes(0) ? undefined : bytes.toString("utf8");
-  } catch {
-    return undefined;
+    return bytes.includes(0) ? {} : { text: bytes.toString("utf8") };
+  } catch (reason) {
+    return { isUnread: !(reason instanceof ToolFailure && reason.code === "EFBIG") };
   }
 }
 

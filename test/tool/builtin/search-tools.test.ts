@@ -1,5 +1,5 @@
 // glob_files and grep_files as they are called: in their thread, with words for people and for the model.
-import { mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { linkSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -64,6 +64,15 @@ describe("grep_files", () => {
     const { result, summary } = await grep({ pattern: "TODO", max_matches: 1 });
     expect(summary).toBe("Found 3 matches in 2 files");
     expect(grepFiles.toModel!(result)).toMatch(/^3 matches in 2 files \(2 files searched\); the first 1 are listed/);
+  });
+
+  test("says when a file could not be read", async () => {
+    linkSync(join(workspace, "b.ts"), join(workspace, "second-name.ts"));
+    const { result, summary } = await grep({ pattern: "TODO" });
+    rmSync(join(workspace, "second-name.ts"));
+    expect(result).toMatchObject({ skipped_files: 3, unread_files: 2 });
+    expect(summary).toBe("Found 2 matches in 1 file; 2 files could not be read");
+    expect(grepFiles.toModel!(result)).toContain("or not to be read; 2 of them could not be read\n");
   });
 
   test("fails in words for a bad regex", async () => {

@@ -186,6 +186,7 @@ describe("searching files", () => {
       totalFiles: 2,
       searchedFiles: 4,
       skippedFiles: 0,
+      unreadFiles: 0,
       missedDirectories: 0,
       stopped: false,
     });
