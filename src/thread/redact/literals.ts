@@ -45,6 +45,10 @@ class LiteralScan implements Scan {
     const { automaton, lengths } = this.#literals;
     let node = this.#node;
     for (let at = 0; at < piece.length; at++) {
+      if (node === 0) {
+        at = automaton.skip(piece, at);
+        if (at >= piece.length) break;
+      }
       node = automaton.step(node, piece.charCodeAt(at));
       if (node === 0) continue;
       const word = automaton.word(node);

@@ -42,6 +42,10 @@ export class ShapeScan implements Scan {
     const open = this.#open;
     let lead = this.#lead;
     for (let at = 0; at < piece.length; at++) {
+      if (lead === 0 && open.length === 0) {
+        at = leadAutomaton.skip(piece, at);
+        if (at >= piece.length) break;
+      }
       const unit = piece.charCodeAt(at);
       if (open.length > 0) this.#advanceAll(unit, at, masks);
       lead = leadAutomaton.step(lead, unit);
