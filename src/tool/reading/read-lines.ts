@@ -1,5 +1,5 @@
 // Some lines of a text file, read once from its start in bounded memory, however large the file and however long its lines.
-import type { FileHandle } from "node:fs/promises";
+import type { ReadHandle } from "../workspace/waiting.js";
 
 export interface LineRange {
   /** The first line, from 1. */
@@ -28,14 +28,14 @@ export interface LinesRead {
 const pieceBytes = 64 * 1024;
 
 /** The beginning of a file, which tells what it is. */
-export async function readStart(handle: FileHandle): Promise<Buffer> {
+export async function readStart(handle: ReadHandle): Promise<Buffer> {
   const { buffer, bytesRead } = await handle.read(Buffer.allocUnsafe(pieceBytes), 0, pieceBytes, 0);
   return buffer.subarray(0, bytesRead);
 }
 
 /** Undefined when it is no UTF-8 text. `start` is what `readStart` gave. Contract: `signal` is looked at between pieces. */
 export async function readLines(
-  { handle, start }: { handle: FileHandle; start: Buffer },
+  { handle, start }: { handle: ReadHandle; start: Buffer },
   range: LineRange,
   signal: AbortSignal,
 ): Promise<LinesRead | undefined> {

@@ -5,10 +5,10 @@
 // reached through /proc/self/fd: the kernel then starts at that very thing, as with openat. Where there is no such directory
 // (portable.ts), a thing is known by its path, its device and its number, and these are compared before and after: whoever is
 // quick enough can still come between.
-import { closeSync, constants, fstatSync, open as openDescriptor, openSync, readlinkSync, type Stats } from "node:fs";
-import { type FileHandle, open, realpath } from "node:fs/promises";
-import { promisify } from "node:util";
+import { closeSync, constants, fstatSync, openSync, readlinkSync, type Stats } from "node:fs";
+import { realpath } from "node:fs/promises";
 import { holdRootByPath } from "./portable.js";
+import { openDescriptor, openToRead, type ReadHandle } from "./waiting.js";
 
 export interface Held {
   readonly stats: Stats;
@@ -19,7 +19,7 @@ export interface Held {
   /** An entry of this directory: the name itself, never where a link leads. `.` is the directory once more. */
   hold(name: string): Promise<Held>;
   /** Opens this very thing to read it. Contract: only for regular files and directories. */
-  openToRead(): Promise<FileHandle>;
+  openToRead(): Promise<ReadHandle>;
   /** Throws ESTALE when it is no longer where it was. Contract: asked before and after something is changed in a directory. */
   verify(): Promise<void>;
   close(): Promise<void>;
@@ -47,8 +47,6 @@ export async function holdRoot(directory: string, options: { portable?: boolean 
 /** Not among Node's constants; the same on every architecture that Node runs on. */
 const O_PATH = 0o10000000;
 
-const openPath = promisify(openDescriptor);
-
 /** Only the opening may have to wait for a disk: what is held that way is in memory, and letting it go writes nothing. */
 class HeldByDescriptor implements Held {
   readonly stats: Stats;
@@ -60,7 +58,7 @@ class HeldByDescriptor implements Held {
   }
 
   static async at(path: string, flags: number): Promise<HeldByDescriptor> {
-    const descriptor = await openPath(path, O_PATH | flags, 0);
+    const descriptor = await openDescriptor(path, O_PATH | flags);
     try {
       return new HeldByDescriptor(descriptor);
     } catch (reason) {
@@ -88,8 +86,8 @@ class HeldByDescriptor implements Held {
     return HeldByDescriptor.at(`${this.path}/${name}`, constants.O_NOFOLLOW);
   }
 
-  openToRead(): Promise<FileHandle> {
-    return open(this.path, constants.O_RDONLY | constants.O_NONBLOCK);
+  openToRead(): Promise<ReadHandle> {
+    return openToRead(this.path, constants.O_RDONLY | constants.O_NONBLOCK);
   }
 
   async verify(): Promise<void> {}

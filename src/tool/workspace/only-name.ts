@@ -1,9 +1,9 @@
 // Whether the one name that a file has is the name that we came by. A count of one alone says nothing: a file from outside that was
 // linked here a moment ago, and is not any more, has one name as well. There are two proofs, and one of them will do.
-import { lstat } from "node:fs/promises";
 import { setTimeout as pause } from "node:timers/promises";
 import { codeOf, systemError } from "./failures.js";
 import type { Held } from "./held.js";
+import { lookAt } from "./waiting.js";
 
 export interface NamedFile {
   /** Contract: its names were counted, and are one. */
@@ -40,7 +40,7 @@ const impossibleName = "x".repeat(1_024);
 
 /** Until whoever is changing the directory is done. False when that could not be had. */
 const waitForDirectory = (directory: Held): Promise<boolean> =>
-  lstat(`${directory.path}/${impossibleName}`).then(
+  lookAt(`${directory.path}/${impossibleName}`).then(
     () => false,
     (reason) => codeOf(reason) === "ENAMETOOLONG",
   );
@@ -55,7 +55,7 @@ async function proveUnchanged({ held: { stats }, parent, name }: NamedFile): Pro
     await pause(tickMs);
     throw systemError("ESTALE");
   }
-  const now = await lstat(`${parent.path}/${name}`);
+  const now = await lookAt(`${parent.path}/${name}`);
   if (now.ino !== stats.ino || now.dev !== stats.dev || now.nlink !== 1 || now.ctimeMs !== stats.ctimeMs)
     throw systemError("ESTALE");
 }

@@ -1,15 +1,15 @@
 // Reading one file of the workspace: a regular one with a single name.
 import type { Stats } from "node:fs";
-import type { FileHandle } from "node:fs/promises";
 import { ToolFailure } from "../tool.js";
 import { oneLine } from "../words.js";
 import { codeOf, systemError } from "./failures.js";
 import type { Place } from "./lexical.js";
 import { type NamedFile, proveOnlyName } from "./only-name.js";
+import type { ReadHandle } from "./waiting.js";
 
 export interface OpenFile {
   /** Contract: closed by whoever opened it. */
-  readonly handle: FileHandle;
+  readonly handle: ReadHandle;
   readonly place: Place;
   readonly size: number;
   /** Permission bits. */
@@ -65,10 +65,11 @@ export async function readWhole({ handle, size }: OpenFile, path: string, maxByt
   for (let room = size + 1; ; room = pieceBytes) {
     const buffer = Buffer.allocUnsafe(Math.min(room, maxBytes + 1 - total));
     const { bytesRead } = await handle.read(buffer, 0, buffer.length, null);
-    if (bytesRead === 0) return Buffer.concat(pieces, total);
     total += bytesRead;
     if (total > maxBytes) throw tooLarge(path, maxBytes);
     pieces.push(buffer.subarray(0, bytesRead));
+    // A file gives less than was asked for only at its end.
+    if (bytesRead < buffer.length) return Buffer.concat(pieces, total);
   }
 }
 
