@@ -3,6 +3,7 @@
 import type { AgentConfig } from "./config.js";
 import type { EventLog, ThreadKey } from "./log/event-log.js";
 import { listedTools } from "./loop/listed-tools.js";
+import { RecordedProcesses } from "./loop/process-journal.js";
 import { Runs } from "./loop/runs.js";
 import { demoModel } from "./model/demo.js";
 import type { Model } from "./model/model.js";
@@ -14,15 +15,30 @@ import type { Tool } from "./thread/schema.js";
 import { builtinNames, builtinTools } from "./tool/builtin/index.js";
 import { loadToolModules } from "./tool/load-modules.js";
 import { ToolRegistry } from "./tool/registry.js";
+import type { ThreadBound } from "./tool/thread-bound.js";
 
 /** Waiting before a model is asked again for the first time. */
 const firstBackoffMs = 500;
 
 /** What must be known before the data is touched: a wrong setting should say so at once. */
-export interface AgentParts {
+export interface AgentParts extends ToolParts {
   readonly models: ReadonlyMap<string, Model>;
-  readonly tools: ToolRegistry;
 }
+
+interface ToolParts {
+  readonly tools: ToolRegistry;
+  /** What tools leave running between calls. */
+  readonly bound: readonly ThreadBound[];
+  readonly journal: RecordedProcesses;
+}
+
+/** No models and no tools: for looking only. */
+export const nobody = (): AgentParts => ({
+  models: new Map(),
+  tools: new ToolRegistry([]),
+  bound: [],
+  journal: new RecordedProcesses(),
+});
 
 /**
  * Rejects with `invalid_config` for a model that cannot be used, or a tool that cannot be loaded. `hidden`: absolute paths that
@@ -31,18 +47,20 @@ export interface AgentParts {
 export async function loadAgent(agent: AgentConfig, hidden: readonly string[]): Promise<AgentParts> {
   const models = new Map<string, Model>();
   for (const name of [agent.model, ...agent.models]) models.set(name, await createModel(name, agent));
-  return { models, tools: await loadTools(agent, hidden) };
+  return { models, ...(await loadTools(agent, hidden)) };
 }
 
 /** The tools alone, as the API lists them: what `heddle serve` would offer, without a model or any data. */
 export const listTools = async (agent: AgentConfig): Promise<readonly Tool[]> =>
-  listedTools(await loadTools(agent, []), agent);
+  listedTools((await loadTools(agent, [])).tools, agent);
 
-async function loadTools(agent: AgentConfig, hidden: readonly string[]): Promise<ToolRegistry> {
+async function loadTools(agent: AgentConfig, hidden: readonly string[]): Promise<ToolParts> {
+  const journal = new RecordedProcesses();
+  const bound: ThreadBound[] = [];
   const builtin = builtinTools({ ...agent, commands: { ...agent.commands, hidden } });
-  const registry = new ToolRegistry([...builtin, ...(await loadToolModules(agent.tools))]);
-  checkPolicy(agent, registry);
-  return registry;
+  const tools = new ToolRegistry([...builtin, ...(await loadToolModules(agent.tools))]);
+  checkPolicy(agent, tools);
+  return { tools, bound, journal };
 }
 
 /** A slip in the name of a tool that is to be denied would allow it. */
@@ -58,7 +76,7 @@ function checkPolicy({ policy }: AgentConfig, registry: ToolRegistry): void {
 
 export function createRuns(
   agent: AgentConfig,
-  { models, tools }: AgentParts,
+  { models, tools }: Pick<AgentParts, "models" | "tools">,
   around: { log: EventLog; recorder: Recorder; onError: (error: unknown, key: ThreadKey) => void },
 ): Runs {
   return new Runs({

@@ -1,6 +1,6 @@
 // Builds everything from the configuration. The only file that names concrete stores, and that knows who is given to whom.
 import { readFileSync } from "node:fs";
-import { type AgentParts, createRuns, loadAgent } from "./compose-agent.js";
+import { type AgentParts, createRuns, loadAgent, nobody } from "./compose-agent.js";
 import { type AgentConfig, type Config, defaultConfig } from "./config.js";
 import type { EventLog, ThreadKey } from "./log/event-log.js";
 import { openLmdbLog } from "./log/lmdb.js";
@@ -21,7 +21,6 @@ import { Hub } from "./stream/hub.js";
 import { HeddleError } from "./thread/errors.js";
 import { createRedactor } from "./thread/redact.js";
 import { Threads } from "./threads.js";
-import { ToolRegistry } from "./tool/registry.js";
 import { ToolCalls } from "./tool-calls.js";
 
 export { listTools } from "./compose-agent.js";
@@ -51,8 +50,10 @@ export async function compose(config: Config, logger: Logger): Promise<Heddle> {
     return {
       url: `${scheme}://${server.address.includes(":") ? `[${server.address}]` : server.address}:${server.port}`,
       close: async () => {
-        // Runs first: whoever follows them sees how they end.
+        // Runs and what they left running first: whoever follows them sees how they end.
         await core.runs.close();
+        await Promise.all(agent.bound.map((bound) => bound.close()));
+        agent.journal.close();
         await server.close();
         core.recordings.dispose();
         await log.close();
@@ -90,8 +91,11 @@ export async function readOffline(
 ): Promise<{ threads: Threads; toolCalls: ToolCalls; close(): Promise<void> }> {
   const log = await openLmdbLog({ dir: dataDir, readOnly: true });
   const timing = { heartbeatMs: 60_000, streamMaxAgeMs: Number.POSITIVE_INFINITY };
-  const nobody: AgentParts = { models: new Map(), tools: new ToolRegistry([]) };
-  const core = createCore(log, { secrets: [], timing, agent: defaultConfig.agent }, { agent: nobody, logger: silent });
+  const core = createCore(
+    log,
+    { secrets: [], timing, agent: defaultConfig.agent },
+    { agent: nobody(), logger: silent },
+  );
   const close = async (): Promise<void> => {
     core.feeds.close();
     core.recordings.dispose();
@@ -117,6 +121,7 @@ function createCore(log: EventLog, config: CoreConfig, { agent, logger }: { agen
   const onThreadError = (err: unknown, { threadId }: ThreadKey): void =>
     logger.error({ err, threadId }, "a thread could not be looked after; it is tried again");
   const recorder = new Recorder(log, createRedactor({ secrets: config.secrets }));
+  agent.journal.recordWith(recorder, onThreadError);
   const runs = createRuns(config.agent, agent, {
     log,
     recorder,
@@ -131,7 +136,7 @@ function createCore(log: EventLog, config: CoreConfig, { agent, logger }: { agen
   });
   const { heartbeatMs, streamMaxAgeMs } = config.timing;
   const feeds = new Feeds(new Hub(log), { heartbeatMs, maxAgeMs: streamMaxAgeMs });
-  const threads = new Threads({ log, recorder, recordings, runs, feeds });
+  const threads = new Threads({ log, recorder, recordings, runs, feeds, bound: agent.bound });
   return { recorder, recordings, runs, feeds, threads, toolCalls: new ToolCalls(log, runs), onThreadError };
 }
 

@@ -2,6 +2,7 @@
 // A flag beats a variable, a variable beats the file, the file beats the default. docs/configuration.md lists every key.
 import { resolve } from "node:path";
 import { type AgentConfig, agentOf, defaultAgent } from "./config/agent.js";
+import { type DocumentsConfig, defaultDocuments, documentsOf } from "./config/documents.js";
 import type { ListenAddress } from "./config/listen.js";
 import { isToken, type LogLevel, type Source } from "./config/schema.js";
 import {
@@ -47,6 +48,7 @@ export interface Config {
     readonly streamMaxAgeMs: number;
   };
   readonly agent: AgentConfig;
+  readonly documents: DocumentsConfig;
   /** Where settings were read from, absolute. It may hold tokens. */
   readonly configFile: string | undefined;
   /** Take the data directory from a process that still holds it. A flag only: a file must not do it at every start. */
@@ -64,6 +66,7 @@ export const defaultConfig: Config = deepFreeze({
   limits: { connections: 4096, streamsPerConnection: 256, messageBytes: 4 * 1024 * 1024, headerBytes: 16 * 1024 },
   timing: { heartbeatMs: 15_000, pingMs: 20_000, pingTimeoutMs: 10_000, drainMs: 10_000, streamMaxAgeMs: 3_600_000 },
   agent: defaultAgent,
+  documents: defaultDocuments,
   configFile: undefined,
   takeOver: false,
 });
@@ -90,6 +93,7 @@ export function loadConfig(given: { flags: ConfigFlags; env: Environment }): Con
     tls: tlsOf(layers, problems),
     tokens: tokensOf(layers, env, problems),
     agent: agentOf(layers, env, problems),
+    documents: documentsOf(layers, env, problems),
     configFile: flags.config === undefined ? undefined : resolve(flags.config),
     takeOver: flags.takeOver ?? defaultConfig.takeOver,
   });
@@ -97,7 +101,9 @@ export function loadConfig(given: { flags: ConfigFlags; env: Environment }): Con
   return config;
 }
 
-function merged(sources: readonly Source[]): Omit<Config, "tls" | "tokens" | "agent" | "configFile" | "takeOver"> {
+function merged(
+  sources: readonly Source[],
+): Omit<Config, "tls" | "tokens" | "agent" | "documents" | "configFile" | "takeOver"> {
   const last = <Key extends keyof Source>(key: Key) => sources.findLast((source) => source[key] !== undefined)?.[key];
   return {
     listen: last("listen") ?? defaultConfig.listen,

@@ -20,7 +20,7 @@ import type { Feeds } from "./stream/feeds.js";
 import { follow } from "./stream/follow.js";
 import { HeddleError, isError } from "./thread/errors.js";
 import type { ThreadEvent } from "./thread/event.js";
-import { isUuid, newId, parseId, type ThreadId } from "./thread/ids.js";
+import { defaultTenant, isUuid, newId, parseId, type ThreadId } from "./thread/ids.js";
 import { limits } from "./thread/limits.js";
 import { type Thread, ThreadDocumentSchema, ThreadSchema, WireThreadState } from "./thread/schema.js";
 import { cleanSummary } from "./thread/summary.js";
@@ -29,8 +29,7 @@ import { now } from "./thread/time.js";
 
 export type { Feed, Sink };
 
-/** Every request acts for one tenant. */
-export const defaultTenant = "default";
+export { defaultTenant };
 
 export interface FollowRequest {
   readonly threadId: string;
@@ -44,6 +43,20 @@ export interface Page {
   readonly after: string;
 }
 
+/** What belongs to threads beside their logs, and goes with them. */
+interface ThreadBound {
+  endThread(threadId: string): Promise<void>;
+}
+
+interface ThreadsParts {
+  readonly log: EventLog;
+  readonly recorder: Recorder;
+  readonly recordings: Recordings;
+  readonly runs: Runs;
+  readonly feeds: Feeds;
+  readonly bound?: readonly ThreadBound[];
+}
+
 export class Threads {
   readonly #log: EventLog;
   readonly #recorder: Recorder;
@@ -52,12 +65,15 @@ export class Threads {
 
   readonly #runs: Runs;
 
-  constructor(parts: { log: EventLog; recorder: Recorder; recordings: Recordings; runs: Runs; feeds: Feeds }) {
+  readonly #bound: readonly ThreadBound[];
+
+  constructor(parts: ThreadsParts) {
     this.#log = parts.log;
     this.#recorder = parts.recorder;
     this.#recordings = parts.recordings;
     this.#runs = parts.runs;
     this.#feeds = parts.feeds;
+    this.#bound = parts.bound ?? [];
   }
 
   async create(request: {
@@ -108,6 +124,7 @@ export class Threads {
     } catch (error) {
       if (!isError(error, "thread_deleted")) throw error;
     }
+    await Promise.all(this.#bound.map((bound) => bound.endThread(key.threadId)));
   }
 
   /** Adds a user's message and starts a run. Answers with the run's id once the message is stored. */
@@ -180,6 +197,9 @@ export class Threads {
       title: document.title,
       labels: document.labels,
       createTime: document.createTime ?? timestampFromMs(0),
+      parentThreadId: document.parent?.threadId ?? "",
+      parentToolCallId: document.parent?.toolCallId ?? "",
+      openProcesses: document.processes.length,
     };
     const idle = { headSequence: stored.head, state: WireThreadState.IDLE };
     return create(ThreadSchema, {

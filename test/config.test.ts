@@ -402,7 +402,7 @@ describe("docs/configuration.md", () => {
 
   test("gives the defaults that apply", () => {
     const { listen, dataDir, logLevel, allowedOrigins, secrets, limits, timing, agent } = defaultConfig;
-    const { workspace: _none, providers: _variables, web, commands, ...agentKeys } = agent;
+    const { workspace: _none, providers: _variables, web, commands, interpreter, delegation, ...agentKeys } = agent;
     const { search: _noSearch, ...webKeys } = web;
     const actual: Record<string, unknown> = {
       listen: `${listen.host}:${listen.port}`,
@@ -415,7 +415,8 @@ describe("docs/configuration.md", () => {
     for (const [key, value] of Object.entries(timing)) actual[`timing.${key}`] = value;
     for (const [key, value] of Object.entries(agentKeys)) actual[`agent.${key}`] = value;
     for (const [key, value] of Object.entries(webKeys)) actual[`agent.web.${key}`] = value;
-    for (const [key, value] of Object.entries(commands)) actual[`agent.commands.${key}`] = value;
+    for (const [section, keys] of Object.entries({ commands, interpreter, delegation }))
+      for (const [key, value] of Object.entries(keys)) actual[`agent.${section}.${key}`] = value;
     const documented = rows
       .filter(([, , value]) => value!.startsWith("`"))
       .map(([, key, value]) => [key, JSON.parse(value!.replaceAll("`", ""))]);

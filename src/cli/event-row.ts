@@ -5,6 +5,7 @@ import {
   OutputStream,
   PlanEntry_Status,
   type PlanUpdated,
+  ProcessOutcome,
   Role,
   type RunCompleted,
   type RunSuspended,
@@ -123,6 +124,19 @@ export function rowOf({ payload }: StreamThreadEventsResponse, known: Known): Ro
       return success
         ? { ...marks.succeeded, word: "discovery", text: `${safeLine(serverLabel)} has ${toolCount} tools` }
         : { ...marks.failed, word: "discovery", text: safeLine(`${serverLabel}: ${errorMessage}`) };
+    }
+    case "processStarted": {
+      const { processId, command } = payload.value;
+      return { icon: "●", word: "process", text: safeLine(`${processId} started: ${command}`), paint: "cyan" };
+    }
+    case "processExited": {
+      const { processId, summary, outcome } = payload.value;
+      const isWell = outcome === ProcessOutcome.EXITED || outcome === ProcessOutcome.STOPPED;
+      return {
+        ...(isWell ? marks.succeeded : marks.failed),
+        word: "process",
+        text: safeLine(`${processId}: ${summary}`),
+      };
     }
     case "ready":
       return { icon: "·", word: "ready", text: `the head is ${payload.value.headSequence}`, paint: "dim" };

@@ -182,8 +182,10 @@ export function foldEvent(before: View, event: StreamThreadEventsResponse, nowMs
     case "planUpdated":
     case "toolDiscoveryStarted":
     case "toolDiscoveryComplete":
+    case "processExited":
       return told(view, event);
     case "toolCallInputDelta": // Raw JSON is nothing to read.
+    case "processStarted": // Its call says so.
     case "ready":
     case "caughtUp":
     case "heartbeat":

@@ -3,6 +3,8 @@
 import { statSync } from "node:fs";
 import { resolve } from "node:path";
 import { type CommandsConfig, commandsOf, defaultCommands } from "./commands.js";
+import { type DelegationConfig, defaultDelegation, delegationOf } from "./delegation.js";
+import { defaultInterpreter, type InterpreterConfig, interpreterOf } from "./interpreter.js";
 import type { ApprovalMode, RestartPolicy } from "./schema.js";
 import type { Environment, Layer, Problem } from "./sources.js";
 import { defaultWeb, type WebConfig, webOf } from "./web.js";
@@ -43,6 +45,10 @@ export interface AgentConfig {
   readonly web: WebConfig;
   /** How commands are held in, and what they are given. */
   readonly commands: CommandsConfig;
+  /** What code_interpreter may use. */
+  readonly interpreter: InterpreterConfig;
+  /** How far delegate_task may go. */
+  readonly delegation: DelegationConfig;
   readonly providers: { readonly openai: ProviderAccess; readonly anthropic: ProviderAccess };
 }
 
@@ -74,6 +80,8 @@ export const defaultAgent: AgentConfig = {
   afterRestart: "continue",
   web: defaultWeb,
   commands: defaultCommands,
+  interpreter: defaultInterpreter,
+  delegation: defaultDelegation,
   providers: { openai: unset, anthropic: unset },
 };
 
@@ -88,6 +96,8 @@ export function agentOf(layers: readonly Layer[], env: Environment, problems: Pr
     workspace: workspaceOf(layers, problems),
     web: webOf(layers, env, problems),
     commands: commandsOf(layers),
+    interpreter: interpreterOf(layers),
+    delegation: delegationOf(layers),
     providers: { openai: providerOf("OPENAI", env, problems), anthropic: providerOf("ANTHROPIC", env, problems) },
   };
 }

@@ -3,6 +3,9 @@
 import { z } from "zod";
 import { limits } from "../thread/limits.js";
 import { commandsSchema } from "./commands.js";
+import { delegationSchema } from "./delegation.js";
+import { documentsSchema } from "./documents.js";
+import { interpreterSchema } from "./interpreter.js";
 import { listenRule, parseListen } from "./listen.js";
 import { section, text, variableName, whole } from "./rules.js";
 import { webSchema } from "./web.js";
@@ -124,7 +127,10 @@ export const sourceSchema = section({
     afterRestart: z.enum(restartPolicies, `one of ${restartPolicies.join(", ")}`).optional(),
     web: webSchema.optional(),
     commands: commandsSchema.optional(),
+    interpreter: interpreterSchema.optional(),
+    delegation: delegationSchema.optional(),
   }).optional(),
+  documents: documentsSchema.optional(),
 });
 
 /** One source, checked. */

@@ -4,7 +4,15 @@ import type { Duration, Timestamp } from "@bufbuild/protobuf/wkt";
 import { isStored, type StoredPayload, type ThreadEvent } from "../thread/event.js";
 import { isUuid } from "../thread/ids.js";
 import { limits } from "../thread/limits.js";
-import { ApprovalDecision, Role, RunOutcome, SuspendReason, TextPurpose, ToolCallOutcome } from "../thread/schema.js";
+import {
+  ApprovalDecision,
+  ProcessOutcome,
+  Role,
+  RunOutcome,
+  SuspendReason,
+  TextPurpose,
+  ToolCallOutcome,
+} from "../thread/schema.js";
 import { cleanSummary } from "../thread/summary.js";
 import { isSpan, isTimestamp } from "../thread/time.js";
 import { requestFault } from "./request-echo.js";
@@ -157,5 +165,9 @@ function rules(payload: StoredPayload): Rule[] {
     case "toolDiscoveryStarted":
     case "toolDiscoveryComplete":
       return [id(payload.value.discoveryId, "discovery_id")];
+    case "processStarted":
+      return [id(payload.value.toolCallId, "tool_call_id"), name(payload.value.command, "command")];
+    case "processExited":
+      return [chosen(payload.value.outcome, ProcessOutcome, "outcome")];
   }
 }

@@ -7,6 +7,7 @@ import {
   Executor,
   OutputStream,
   PlanEntryStatus,
+  type ProcessDocument,
   RunOutcome,
   ToolCallOutcome,
   ToolKind,
@@ -29,6 +30,8 @@ export interface Surroundings {
   readonly resultBytes: number;
   /** The label of an open discovery. */
   readonly serverLabel: string | undefined;
+  /** The background process that the event is about: one that begins has nothing but its name. */
+  readonly process: ProcessDocument | undefined;
   readonly redactions: Redactions;
 }
 
@@ -187,6 +190,16 @@ function completed(payload: StoredPayload, event: ThreadEvent, around: Surroundi
       const { success, toolCount, errorMessage } = payload.value;
       const ending = success ? { toolCount, errorMessage: "" } : { toolCount: 0, errorMessage: line(errorMessage) };
       return { case: payload.case, value: { ...payload.value, ...ending, serverLabel: around.serverLabel ?? "" } };
+    }
+    case "processStarted": {
+      const processId = around.process?.processId ?? "";
+      return { case: payload.case, value: { ...payload.value, processId, command: line(payload.value.command) } };
+    }
+    case "processExited": {
+      const { toolCallId = "", startTime, command = "" } = around.process ?? {};
+      const duration = durationBetween(startTime, event.time);
+      const summary = line(payload.value.summary) || `Ended: ${command}`;
+      return { case: payload.case, value: { ...payload.value, toolCallId, summary, ...(duration && { duration }) } };
     }
   }
 }

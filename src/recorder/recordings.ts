@@ -3,7 +3,7 @@
 import { create, fromBinary } from "@bufbuild/protobuf";
 import { nameOf, type ThreadKey } from "../log/event-log.js";
 import { HeddleError } from "../thread/errors.js";
-import { caseName, subjectId, type ThreadEvent } from "../thread/event.js";
+import { caseName, isProcessPayload, subjectId, type ThreadEvent } from "../thread/event.js";
 import { isUuid, newId, type RecordingId, type ToolCallId } from "../thread/ids.js";
 import {
   type ContentChunk,
@@ -16,6 +16,7 @@ import { durationFromMs, durationMs } from "../thread/time.js";
 import { CallIds } from "./call-ids.js";
 import { interruptRun } from "./interrupt.js";
 import { type LeaseClock, LeaseClocks } from "./lease-clocks.js";
+import { interruptProcesses } from "./processes.js";
 import type { Recorder } from "./recorder.js";
 import type { ThreadDraft } from "./thread-draft.js";
 
@@ -151,7 +152,8 @@ export class Recordings {
   async #recoverNow(key: ThreadKey): Promise<void> {
     const stored = await this.#recorder.log.readThread(key);
     if (!stored || stored.removed) return;
-    const { lease, runStartedSequence } = fromBinary(ThreadDocumentSchema, stored.document);
+    const { lease, runStartedSequence, processes } = fromBinary(ThreadDocumentSchema, stored.document);
+    if (processes.length > 0) await this.#recorder.write(key, interruptProcesses);
     if (lease) this.#startClock(key, lease, leaseMs(lease));
     else if (runStartedSequence > 0n) await this.#recoverRun(key);
   }
@@ -216,11 +218,24 @@ function recordBatch(draft: ThreadDraft, batch: Batch, reused: string | undefine
   if (events.length === 0 && contents.length === 0 && producerSequence === 0n) return { assigned: nothing, lease };
   if (producerSequence !== lease.producerSequence + 1n) throw sequenceGap(lease);
   if (reused !== undefined) throw reusedCall(events, reused);
+  refuseProcesses(events);
   const before = draft.head;
   draft.recordBatch(events, contents);
   const assigned = events.length > 0 ? { firstSequence: before + 1n, lastSequence: draft.head } : nothing;
   draft.changeDocument({ lease: { ...lease, producerSequence, ...assigned } });
   return { assigned, lease };
+}
+
+/** What runs in the background of a thread is known by whoever runs it: a producer's process would outlive its lease. */
+function refuseProcesses(events: readonly ThreadEvent[]): void {
+  const eventIndex = events.findIndex(({ payload }) => isProcessPayload(payload));
+  const event = events[eventIndex];
+  if (!event) return;
+  const name = caseName(event.payload);
+  const rule = "processes are recorded by Heddle alone";
+  throw new HeddleError("invalid_event", `events[${eventIndex}] (${name}): ${rule}`, {
+    detail: { eventIndex, event: name, subjectId: subjectId(event).slice(0, 64), state: "", rule },
+  });
 }
 
 const nothing: Assigned = { firstSequence: 0n, lastSequence: 0n };

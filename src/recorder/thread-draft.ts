@@ -21,6 +21,7 @@ import { cleanSummary } from "../thread/summary.js";
 import { eventFault } from "./check-event.js";
 import { completeEvent } from "./complete-event.js";
 import { addContent, type Inputs } from "./contents.js";
+import { processesAfter, processOf, processViolation } from "./processes.js";
 import { type Redactions, tooManyFields } from "./redactions.js";
 
 /** What is true of a thread between two appends. */
@@ -77,7 +78,7 @@ export class ThreadDraft implements ThreadView {
       throw new HeddleError("invalid_event", messageOf(draft, index, fault), {
         detail: detailOf(draft, index, "", fault),
       });
-    const violation = this.state.violation(draft) ?? this.#textViolation(draft);
+    const violation = this.state.violation(draft) ?? this.#textViolation(draft) ?? processViolation(draft, this);
     if (violation) {
       const { state, rule } = violation;
       throw new HeddleError("transition_violation", messageOf(draft, index, rule), {
@@ -144,6 +145,7 @@ export class ThreadDraft implements ThreadView {
       resultBytes: Number(result?.info.sizeBytes ?? 0n),
       serverLabel:
         payload.case === "toolDiscoveryComplete" ? this.state.discoveries.get(payload.value.discoveryId) : undefined,
+      process: processOf(payload, this.document),
       redactions: this.redactions,
     };
   }
@@ -188,6 +190,10 @@ export class ThreadDraft implements ThreadView {
       case "reasoningCompleted":
         this.redactions.forget(subjectId(event));
         break;
+      case "processStarted":
+      case "processExited":
+        this.changeDocument(processesAfter(event, payload, this.document));
+        break;
     }
   }
 
@@ -220,9 +226,9 @@ export function joinDrafts(before: ThreadView, drafts: readonly ThreadDraft[]): 
   };
 }
 
-/** Somebody writes the thread: recovery must look at it. */
-export const isBusy = ({ lease, runStartedSequence }: ThreadDocument): boolean =>
-  lease !== undefined || runStartedSequence !== 0n;
+/** Somebody writes the thread, or will: recovery must look at it. */
+export const isBusy = ({ lease, runStartedSequence, processes }: ThreadDocument): boolean =>
+  lease !== undefined || runStartedSequence !== 0n || processes.length > 0;
 
 const callWrite = (open: OpenCall): CallWrite => ({
   callId: open.call.id as ToolCallId,

@@ -26,6 +26,8 @@ export const limits = {
   textFields: 16,
   /** Levels of a run's echoed request. */
   requestEchoDepth: 16,
+  /** Background processes of one thread that run at the same time. */
+  processes: 64,
   contentChunkBytes: 1024 * 1024,
   /** Bodies of one call. */
   contentsPerCall: 64,

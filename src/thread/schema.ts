@@ -3,6 +3,10 @@
 export {
   type LeaseDocument,
   LeaseDocumentSchema,
+  type ParentDocument,
+  ParentDocumentSchema,
+  type ProcessDocument,
+  ProcessDocumentSchema,
   RequestDocumentSchema,
   type RunDocument,
   RunDocumentSchema,
@@ -22,6 +26,7 @@ export {
   Closing_Reason as ClosingReason,
   OutputStream,
   PlanEntry_Status as PlanEntryStatus,
+  ProcessOutcome,
   Role,
   RunCompletedSchema,
   RunOutcome,

@@ -1,6 +1,14 @@
 // What is open in a thread: its run, and the calls, messages, reasonings and discoveries of the run. It is the fold of the
 // events since RunStarted: the recorder asks it whether an event is allowed (T2), and recovery rebuilds it from the log.
-import { type CallPayload, isCallPayload, isStored, type StoredPayload, type ThreadEvent } from "./event.js";
+import {
+  type CallPayload,
+  isCallPayload,
+  isProcessPayload,
+  isStored,
+  type ProcessPayload,
+  type StoredPayload,
+  type ThreadEvent,
+} from "./event.js";
 import { ForkedMap } from "./forked-map.js";
 import { limits } from "./limits.js";
 import { afterStep, createdCall, type OpenCall } from "./open-call.js";
@@ -57,6 +65,8 @@ export class ThreadState {
   violation(event: ThreadEvent): Violation | undefined {
     const { payload } = event;
     if (!isStored(payload)) return { state: "", rule: "only stored events can be recorded, not control frames" };
+    // They outlive runs, so that the fold of a run does not know them: recorder/processes.ts does.
+    if (isProcessPayload(payload)) return undefined;
     const run = this.run;
     if (payload.case === "runStarted") {
       return run && { state: "run open", rule: `run ${run.runId} is open: complete it before another one starts` };
@@ -83,7 +93,7 @@ export class ThreadState {
     };
   }
 
-  #runViolation(payload: Exclude<StoredPayload, CallPayload>, run: OpenRun): Violation | undefined {
+  #runViolation(payload: Exclude<StoredPayload, CallPayload | ProcessPayload>, run: OpenRun): Violation | undefined {
     switch (payload.case) {
       case "runStarted":
         return undefined;
@@ -209,6 +219,8 @@ export class ThreadState {
         break;
       case "messageDelta":
       case "planUpdated":
+      case "processStarted":
+      case "processExited":
         break;
     }
     return undefined;

@@ -23,7 +23,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file heddle/storage/v1/storage.proto.
  */
 export const file_heddle_storage_v1_storage: GenFile = /*@__PURE__*/
-  fileDesc("Ch9oZWRkbGUvc3RvcmFnZS92MS9zdG9yYWdlLnByb3RvEhFoZWRkbGUuc3RvcmFnZS52MSL2AwoOVGhyZWFkRG9jdW1lbnQSDQoFdGl0bGUYASABKAkSPQoGbGFiZWxzGAIgAygLMi0uaGVkZGxlLnN0b3JhZ2UudjEuVGhyZWFkRG9jdW1lbnQuTGFiZWxzRW50cnkSLwoLY3JlYXRlX3RpbWUYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC2RlbGV0ZV90aW1lGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIcChRydW5fc3RhcnRlZF9zZXF1ZW5jZRgFIAEoBBIvCgVsZWFzZRgGIAEoCzIgLmhlZGRsZS5zdG9yYWdlLnYxLkxlYXNlRG9jdW1lbnQSDQoFZXBvY2gYByABKAQSNAoKbGFzdF9sZWFzZRgIIAEoCzIgLmhlZGRsZS5zdG9yYWdlLnYxLkxlYXNlRG9jdW1lbnQSDgoGcnVuX2lkGAkgASgJEisKA3J1bhgKIAEoCzIeLmhlZGRsZS5zdG9yYWdlLnYxLlJ1bkRvY3VtZW50EjQKCHJlcXVlc3RzGAsgAygLMiIuaGVkZGxlLnN0b3JhZ2UudjEuUmVxdWVzdERvY3VtZW50Gi0KC0xhYmVsc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiuQIKC1J1bkRvY3VtZW50EiYKB29wdGlvbnMYASABKAsyFS5oZWRkbGUudjEuUnVuT3B0aW9ucxIfCgV1c2FnZRgCIAEoCzIQLmhlZGRsZS52MS5Vc2FnZRINCgVzdGVwcxgDIAEoDRIuCgpzdGFydF90aW1lGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIXCg9zdG9wcGVkX2J5X3Rvb2wYBSABKAgSKQoIYW5zd2VyZWQYBiABKAsyFy5oZWRkbGUudjEuUnVuQ29tcGxldGVkEiwKCXN1c3BlbmRlZBgHIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIwCgxzdXNwZW5kX3RpbWUYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIkUKD1JlcXVlc3REb2N1bWVudBISCgpyZXF1ZXN0X2lkGAEgASgJEg4KBnJ1bl9pZBgCIAEoCRIOCgZzaGEyNTYYAyABKAwivQEKDUxlYXNlRG9jdW1lbnQSFAoMcmVjb3JkaW5nX2lkGAEgASgJEg0KBWVwb2NoGAIgASgEEhAKCHByb2R1Y2VyGAMgASgJEisKCGR1cmF0aW9uGAQgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEhkKEXByb2R1Y2VyX3NlcXVlbmNlGAUgASgEEhYKDmZpcnN0X3NlcXVlbmNlGAYgASgEEhUKDWxhc3Rfc2VxdWVuY2UYByABKAQibgoQVG9vbENhbGxEb2N1bWVudBImCgl0b29sX2NhbGwYASABKAsyEy5oZWRkbGUudjEuVG9vbENhbGwSMgoIY29udGVudHMYAiADKAsyIC5oZWRkbGUuc3RvcmFnZS52MS5TdG9yZWRDb250ZW50Ik0KDVN0b3JlZENvbnRlbnQSJAoEaW5mbxgBIAEoCzIWLmhlZGRsZS52MS5Db250ZW50SW5mbxIWCg5yZWNlaXZlZF9ieXRlcxgCIAEoBGIGcHJvdG8z", [file_google_protobuf_duration, file_google_protobuf_timestamp, file_heddle_v1_content, file_heddle_v1_event, file_heddle_v1_run_options, file_heddle_v1_tool_call]);
+  fileDesc("Ch9oZWRkbGUvc3RvcmFnZS92MS9zdG9yYWdlLnByb3RvEhFoZWRkbGUuc3RvcmFnZS52MSL3BAoOVGhyZWFkRG9jdW1lbnQSDQoFdGl0bGUYASABKAkSPQoGbGFiZWxzGAIgAygLMi0uaGVkZGxlLnN0b3JhZ2UudjEuVGhyZWFkRG9jdW1lbnQuTGFiZWxzRW50cnkSLwoLY3JlYXRlX3RpbWUYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC2RlbGV0ZV90aW1lGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIcChRydW5fc3RhcnRlZF9zZXF1ZW5jZRgFIAEoBBIvCgVsZWFzZRgGIAEoCzIgLmhlZGRsZS5zdG9yYWdlLnYxLkxlYXNlRG9jdW1lbnQSDQoFZXBvY2gYByABKAQSNAoKbGFzdF9sZWFzZRgIIAEoCzIgLmhlZGRsZS5zdG9yYWdlLnYxLkxlYXNlRG9jdW1lbnQSDgoGcnVuX2lkGAkgASgJEisKA3J1bhgKIAEoCzIeLmhlZGRsZS5zdG9yYWdlLnYxLlJ1bkRvY3VtZW50EjQKCHJlcXVlc3RzGAsgAygLMiIuaGVkZGxlLnN0b3JhZ2UudjEuUmVxdWVzdERvY3VtZW50EjEKBnBhcmVudBgMIAEoCzIhLmhlZGRsZS5zdG9yYWdlLnYxLlBhcmVudERvY3VtZW50EjUKCXByb2Nlc3NlcxgNIAMoCzIiLmhlZGRsZS5zdG9yYWdlLnYxLlByb2Nlc3NEb2N1bWVudBIVCg1wcm9jZXNzX2NvdW50GA4gASgNGi0KC0xhYmVsc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiSAoOUGFyZW50RG9jdW1lbnQSEQoJdGhyZWFkX2lkGAEgASgJEhQKDHRvb2xfY2FsbF9pZBgCIAEoCRINCgVkZXB0aBgDIAEoDSKMAQoPUHJvY2Vzc0RvY3VtZW50EhIKCnByb2Nlc3NfaWQYASABKAkSFAoMdG9vbF9jYWxsX2lkGAIgASgJEg4KBnJ1bl9pZBgDIAEoCRIPCgdjb21tYW5kGAQgASgJEi4KCnN0YXJ0X3RpbWUYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIrkCCgtSdW5Eb2N1bWVudBImCgdvcHRpb25zGAEgASgLMhUuaGVkZGxlLnYxLlJ1bk9wdGlvbnMSHwoFdXNhZ2UYAiABKAsyEC5oZWRkbGUudjEuVXNhZ2USDQoFc3RlcHMYAyABKA0SLgoKc3RhcnRfdGltZRgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASFwoPc3RvcHBlZF9ieV90b29sGAUgASgIEikKCGFuc3dlcmVkGAYgASgLMhcuaGVkZGxlLnYxLlJ1bkNvbXBsZXRlZBIsCglzdXNwZW5kZWQYByABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SMAoMc3VzcGVuZF90aW1lGAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCJFCg9SZXF1ZXN0RG9jdW1lbnQSEgoKcmVxdWVzdF9pZBgBIAEoCRIOCgZydW5faWQYAiABKAkSDgoGc2hhMjU2GAMgASgMIr0BCg1MZWFzZURvY3VtZW50EhQKDHJlY29yZGluZ19pZBgBIAEoCRINCgVlcG9jaBgCIAEoBBIQCghwcm9kdWNlchgDIAEoCRIrCghkdXJhdGlvbhgEIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIZChFwcm9kdWNlcl9zZXF1ZW5jZRgFIAEoBBIWCg5maXJzdF9zZXF1ZW5jZRgGIAEoBBIVCg1sYXN0X3NlcXVlbmNlGAcgASgEIm4KEFRvb2xDYWxsRG9jdW1lbnQSJgoJdG9vbF9jYWxsGAEgASgLMhMuaGVkZGxlLnYxLlRvb2xDYWxsEjIKCGNvbnRlbnRzGAIgAygLMiAuaGVkZGxlLnN0b3JhZ2UudjEuU3RvcmVkQ29udGVudCJNCg1TdG9yZWRDb250ZW50EiQKBGluZm8YASABKAsyFi5oZWRkbGUudjEuQ29udGVudEluZm8SFgoOcmVjZWl2ZWRfYnl0ZXMYAiABKARiBnByb3RvMw", [file_google_protobuf_duration, file_google_protobuf_timestamp, file_heddle_v1_content, file_heddle_v1_event, file_heddle_v1_run_options, file_heddle_v1_tool_call]);
 
 /**
  * A thread, apart from its events.
@@ -107,6 +107,27 @@ export type ThreadDocument = Message<"heddle.storage.v1.ThreadDocument"> & {
    * @generated from field: repeated heddle.storage.v1.RequestDocument requests = 11;
    */
   requests: RequestDocument[];
+
+  /**
+   * The task that the thread was made for. Unset when nobody delegated one.
+   *
+   * @generated from field: heddle.storage.v1.ParentDocument parent = 12;
+   */
+  parent?: ParentDocument | undefined;
+
+  /**
+   * The background processes that run, oldest first.
+   *
+   * @generated from field: repeated heddle.storage.v1.ProcessDocument processes = 13;
+   */
+  processes: ProcessDocument[];
+
+  /**
+   * How many background processes it has had: the number of the newest.
+   *
+   * @generated from field: uint32 process_count = 14;
+   */
+  processCount: number;
 };
 
 /**
@@ -115,6 +136,90 @@ export type ThreadDocument = Message<"heddle.storage.v1.ThreadDocument"> & {
  */
 export const ThreadDocumentSchema: GenMessage<ThreadDocument> = /*@__PURE__*/
   messageDesc(file_heddle_storage_v1_storage, 0);
+
+/**
+ * Where a thread of a delegated task comes from.
+ *
+ * @generated from message heddle.storage.v1.ParentDocument
+ */
+export type ParentDocument = Message<"heddle.storage.v1.ParentDocument"> & {
+  /**
+   * The thread that delegated it.
+   *
+   * @generated from field: string thread_id = 1;
+   */
+  threadId: string;
+
+  /**
+   * The call that did.
+   *
+   * @generated from field: string tool_call_id = 2;
+   */
+  toolCallId: string;
+
+  /**
+   * How many threads are above it: 1 for a task of a thread that has no parent.
+   *
+   * @generated from field: uint32 depth = 3;
+   */
+  depth: number;
+};
+
+/**
+ * Describes the message heddle.storage.v1.ParentDocument.
+ * Use `create(ParentDocumentSchema)` to create a new message.
+ */
+export const ParentDocumentSchema: GenMessage<ParentDocument> = /*@__PURE__*/
+  messageDesc(file_heddle_storage_v1_storage, 1);
+
+/**
+ * A background process that runs.
+ *
+ * @generated from message heddle.storage.v1.ProcessDocument
+ */
+export type ProcessDocument = Message<"heddle.storage.v1.ProcessDocument"> & {
+  /**
+   * Its name within the thread.
+   *
+   * @generated from field: string process_id = 1;
+   */
+  processId: string;
+
+  /**
+   * The call that started it.
+   *
+   * @generated from field: string tool_call_id = 2;
+   */
+  toolCallId: string;
+
+  /**
+   * The run of that call.
+   *
+   * @generated from field: string run_id = 3;
+   */
+  runId: string;
+
+  /**
+   * What it runs, as people read it.
+   *
+   * @generated from field: string command = 4;
+   */
+  command: string;
+
+  /**
+   * When its ProcessStarted was recorded.
+   *
+   * @generated from field: google.protobuf.Timestamp start_time = 5;
+   */
+  startTime?: Timestamp | undefined;
+};
+
+/**
+ * Describes the message heddle.storage.v1.ProcessDocument.
+ * Use `create(ProcessDocumentSchema)` to create a new message.
+ */
+export const ProcessDocumentSchema: GenMessage<ProcessDocument> = /*@__PURE__*/
+  messageDesc(file_heddle_storage_v1_storage, 2);
 
 /**
  * A run of Heddle's own.
@@ -184,7 +289,7 @@ export type RunDocument = Message<"heddle.storage.v1.RunDocument"> & {
  * Use `create(RunDocumentSchema)` to create a new message.
  */
 export const RunDocumentSchema: GenMessage<RunDocument> = /*@__PURE__*/
-  messageDesc(file_heddle_storage_v1_storage, 1);
+  messageDesc(file_heddle_storage_v1_storage, 3);
 
 /**
  * A request that started a run.
@@ -219,7 +324,7 @@ export type RequestDocument = Message<"heddle.storage.v1.RequestDocument"> & {
  * Use `create(RequestDocumentSchema)` to create a new message.
  */
 export const RequestDocumentSchema: GenMessage<RequestDocument> = /*@__PURE__*/
-  messageDesc(file_heddle_storage_v1_storage, 2);
+  messageDesc(file_heddle_storage_v1_storage, 4);
 
 /**
  * A recording's hold on a thread. When it expires is kept in memory only: after a restart it gets a full term.
@@ -282,7 +387,7 @@ export type LeaseDocument = Message<"heddle.storage.v1.LeaseDocument"> & {
  * Use `create(LeaseDocumentSchema)` to create a new message.
  */
 export const LeaseDocumentSchema: GenMessage<LeaseDocument> = /*@__PURE__*/
-  messageDesc(file_heddle_storage_v1_storage, 3);
+  messageDesc(file_heddle_storage_v1_storage, 5);
 
 /**
  * A call, apart from its events: written with each event that changes its state.
@@ -310,7 +415,7 @@ export type ToolCallDocument = Message<"heddle.storage.v1.ToolCallDocument"> & {
  * Use `create(ToolCallDocumentSchema)` to create a new message.
  */
 export const ToolCallDocumentSchema: GenMessage<ToolCallDocument> = /*@__PURE__*/
-  messageDesc(file_heddle_storage_v1_storage, 4);
+  messageDesc(file_heddle_storage_v1_storage, 6);
 
 /**
  * A body of a call.
@@ -338,5 +443,5 @@ export type StoredContent = Message<"heddle.storage.v1.StoredContent"> & {
  * Use `create(StoredContentSchema)` to create a new message.
  */
 export const StoredContentSchema: GenMessage<StoredContent> = /*@__PURE__*/
-  messageDesc(file_heddle_storage_v1_storage, 5);
+  messageDesc(file_heddle_storage_v1_storage, 7);
 
