@@ -36,11 +36,43 @@ const searchForms = [
   /\b(TODO)s?\b/,
 ];
 
-/** As a regular expression that finds just these words. */
+/** As a regular expression that finds just these words. What documents are searched for is not looked for in files. */
 export function searchIn(text: string): string | undefined {
+  if (documentQueryIn(text) !== undefined) return undefined;
   const words = firstNamed(text, searchForms);
   return words === undefined ? undefined : escaped(words);
 }
+
+const documentForms = [
+  // search my documents for `refund policy`
+  /\b(?:documents?|handbook)\b[^`"“\n]*[`"“]([^`"”\n]+)[`"”]/i,
+  // search my documents for the refund policy
+  /\b(?:documents?|handbook)\b[^.!?\n]{0,40}?\b(?:for|about|on)\s+([^.!?\n]+)/i,
+  // what do my documents say about refunds
+  /\b(?:documents?|handbook)\s+(?:says?|tells?)(?:\s+us|\s+me)?\s+(?:about|on)\s+([^.!?\n]+)/i,
+];
+export const documentQueryIn = (text: string): string | undefined => firstNamed(text, documentForms);
+
+export interface NamedCode {
+  readonly language: "python" | "javascript";
+  readonly code: string;
+}
+
+// run this Python: `print(2 ** 100)`
+const codeForm = /\b(python|javascript|js)\b[^`]{0,100}`{1,3}(?:(?:python|javascript|js|py)\n)?([^`]+)`/i;
+// calculate 12 * 34
+const sumForm = /\b(?:calculate|compute|what is)\s+([\d(][\d\s.+*/()%-]{2,})/i;
+
+export function codeIn(text: string): NamedCode | undefined {
+  const head = text.slice(0, longestText);
+  const [, language, code] = codeForm.exec(head) ?? [];
+  if (code !== undefined) return { language: /^p/i.test(language!) ? "python" : "javascript", code: code.trim() };
+  const sum = sumForm.exec(head)?.[1]?.trim();
+  return sum === undefined ? undefined : { language: "python", code: sum };
+}
+
+/** What stands in quotation marks. */
+export const quotedIn = (text: string): string | undefined => /^\s*[`"“]([^`"”]+)[`"”]\s*$/.exec(text)?.[1];
 
 // run `npm run build`
 const commandForm = /\brun\s+[`"“]([^`"”\n]+)[`"”]/i;

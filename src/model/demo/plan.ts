@@ -1,7 +1,7 @@
-// What the demo says and calls next: a step of the repair where the user wants one, else the tools that the words ask for.
+// What the demo says and calls next: a step of a story where the user wants one, else the tools that the words ask for.
 import type { ModelRequest } from "../model.js";
 import { isOffered, type PlannedCall } from "./planned-call.js";
-import { repair, repairTools, repairWish } from "./repair.js";
+import { wantedStory } from "./stories.js";
 import { playStory } from "./story.js";
 import type { Turn } from "./turn.js";
 import { defaultTools, everyWish, type Wish } from "./wishes.js";
@@ -14,10 +14,10 @@ export interface Reply {
 }
 
 export function nextReply(request: ModelRequest, turn: Turn): Reply {
-  const wish = repairWish(turn.text);
+  const wanted = wantedStory(turn.text);
   const { type } = request.toolChoice;
-  if (wish !== undefined && (type === "auto" || type === "required")) {
-    const reply = playStory(repair(wish), request, turn.done);
+  if (wanted !== undefined && (type === "auto" || type === "required")) {
+    const reply = playStory(wanted.begin(), request, turn.done);
     if (reply.calls.length > 0 || turn.done.length > 0 || type === "auto") return reply;
   }
   const calls = nextCalls(request, turn);
@@ -27,8 +27,8 @@ export function nextReply(request: ModelRequest, turn: Turn): Reply {
 /** What the user asks for and the request does not offer. None, where no tool may be used at all. */
 export function missingTools(request: ModelRequest, turn: Turn): readonly string[] {
   if (request.toolChoice.type === "none") return [];
-  if (repairWish(turn.text) !== undefined)
-    return repairTools.filter((tool) => !request.tools.some(({ name }) => name === tool));
+  const story = wantedStory(turn.text);
+  if (story) return story.tools.filter((tool) => !request.tools.some(({ name }) => name === tool));
   return wishesIn(turn)
     .filter((wish) => !isOffered(request, callOf(wish, turn)))
     .map(({ tool }) => tool);

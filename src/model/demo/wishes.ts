@@ -1,6 +1,15 @@
 // What the user's words can ask for, one tool each. Looking comes first, then running, speaking and finishing: what is said can
 // then tell what was found. Calls of one round do not need each other and go out in one reply.
-import { addressIn, commandIn, directoryIn, fileIn, globIn, searchIn } from "./named-things.js";
+import {
+  addressIn,
+  codeIn,
+  commandIn,
+  directoryIn,
+  documentQueryIn,
+  fileIn,
+  globIn,
+  searchIn,
+} from "./named-things.js";
 import type { PlannedCall } from "./planned-call.js";
 import type { Turn } from "./turn.js";
 import { considerations, question, summary, todoItems, update } from "./words.js";
@@ -42,6 +51,7 @@ export const everyWish: readonly Wish[] = [
   },
   { tool: "glob_files", round: 1, find: globIn, needsName: true, input: (_, pattern) => ({ pattern }) },
   { tool: "grep_files", round: 1, find: searchIn, needsName: true, input: (_, pattern) => ({ pattern }) },
+  { tool: "file_search", round: 1, find: documentQueryIn, needsName: true, input: (_, query) => ({ query }) },
   { tool: "read_file", round: 1, find: fileIn, needsName: true, input: (_, path) => ({ path }) },
   {
     tool: "gather",
@@ -51,6 +61,13 @@ export const everyWish: readonly Wish[] = [
   },
   { tool: "git_diff", round: 1, find: word(/\b(?:diff|changed|changes)\b/i), input: () => ({}) },
   { tool: "web_fetch", round: 1, find: addressIn, needsName: true, input: (_, url) => ({ url }) },
+  {
+    tool: "code_interpreter",
+    round: 1,
+    find: (text) => codeIn(text)?.code,
+    needsName: true,
+    input: ({ text }, code) => ({ language: codeIn(text)?.language ?? "python", code }),
+  },
   { tool: "run_command", round: 2, find: commandIn, needsName: true, input: (_, command) => ({ command }) },
   {
     tool: "inform_user",

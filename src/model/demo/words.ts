@@ -13,7 +13,7 @@ const realModel =
   "For a real one set OPENAI_API_KEY and start with --model openai:gpt-…, or set ANTHROPIC_API_KEY and start with --model anthropic:claude-….";
 export const noWorkspace = "There is no workspace: start with --workspace DIR to give me one.";
 const abilities =
-  "list, read, find (`**/*.js`) and search (for `TODO`) files, run `a command`, find a bug and fix it, think, tell you something, ask you a question, or finish";
+  "list, read, find (`**/*.js`) and search (for `TODO`) files, run `a command`, also in the background, run Python (`1 + 1`), search your documents for something, delegate a task, find a bug and fix it, show all of that on a tour, think, tell you something, ask you a question, or finish";
 
 /** Offered where there is a workspace, whatever else there is. */
 const workspaceTools = ["list_directory", "glob_files", "grep_files", "read_file", "edit_file"];
