@@ -19,6 +19,7 @@ const table: Readonly<Record<string, readonly string[]>> = {
   loop: ["thread", "log", "model", "tool", "recorder"],
   "threads.ts": ["thread", "log", "recorder", "loop", "stream"],
   "tool-calls.ts": ["thread", "log", "recorder", "loop", "threads.ts"],
+  "document-uploads.ts": ["thread"],
   "projection/connect": ["thread", "threads.ts", "tool-calls.ts", "server", "gen"],
   client: ["gen"],
   cli: ["compose.ts", "config.ts", "client", "gen", "thread"],
