@@ -19,28 +19,35 @@ export const processLimits: ProcessLimits = {
 
 export type Excess = "too_many_processes" | "too_much_memory";
 
-const lookEveryMs = 100;
+export interface WatchOptions {
+  readonly limits: ProcessLimits;
+  /** Between two looks. */
+  readonly everyMs: number;
+  /** Called once, with the first limit that is passed. */
+  onExcess(excess: Excess): void;
+}
+
+/** For what runs while somebody waits for it. */
+export const lookEveryMs = 100;
 /** A look takes longer on a machine with many processes: at most this share of the time goes into looking. */
 const lookingShare = 1 / 20;
 
-/** Calls back once, with the first limit that is passed. The function that it returns ends the watch. */
-export function watchProcesses(
-  live: LiveProcesses,
-  limits: ProcessLimits,
-  onExcess: (excess: Excess) => void,
-): () => void {
+/** The function that it returns ends the watch. */
+export function watchProcesses(live: LiveProcesses, { limits, everyMs, onExcess }: WatchOptions): () => void {
   const look = (): void => {
     const startedAt = performance.now();
-    const excess = excessOf(live, limits);
+    const excess = excessOf(live.look(everyMs / 2), limits);
     if (excess) onExcess(excess);
-    else timer = setTimeout(look, Math.max(lookEveryMs, (performance.now() - startedAt) / lookingShare));
+    else timer = setTimeout(look, Math.max(everyMs, (performance.now() - startedAt) / lookingShare));
   };
-  let timer = setTimeout(look, lookEveryMs);
+  let timer = setTimeout(look, everyMs);
   return () => clearTimeout(timer);
 }
 
-function excessOf(live: LiveProcesses, { processes, memoryBytes }: ProcessLimits): Excess | undefined {
-  const found = live.look();
+function excessOf(
+  found: ReturnType<LiveProcesses["look"]>,
+  { processes, memoryBytes }: ProcessLimits,
+): Excess | undefined {
   if (found.length > processes) return "too_many_processes";
   const bytes = found.reduce((sum, process) => sum + process.bytes, 0);
   return bytes > memoryBytes ? "too_much_memory" : undefined;

@@ -1,0 +1,91 @@
+// The processes of this machine, as /proc tells of them. Reading the table takes milliseconds, and many look at it at the same
+// time: whoever can do with one that is a little older shares it.
+import { readdirSync, readFileSync } from "node:fs";
+
+/** The variable that marks the processes of a call. */
+export const markName = "HEDDLE_CALL";
+
+export interface ProcessEntry {
+  readonly pid: number;
+  readonly parent: number;
+  readonly group: number;
+  readonly session: number;
+  /** Resident memory. */
+  readonly bytes: number;
+  /** With the pid it names a process for good: pids are used again. */
+  readonly startedAt: string;
+  /** What its environment was marked with when it was first seen. */
+  readonly mark: string | undefined;
+}
+
+const pageBytes = 4096;
+
+let table: { readonly takenAt: number; readonly entries: readonly ProcessEntry[] } | undefined;
+
+/** Those that run; empty where there is no /proc. `since`: not from before then, as `performance.now()` has it. */
+export function processTable(since: number): readonly ProcessEntry[] {
+  if (table !== undefined && table.takenAt >= since) return table.entries;
+  const takenAt = performance.now();
+  table = { takenAt, entries: readEntries() };
+  return table.entries;
+}
+
+/** When a process was started, as the table has it. Undefined when it has ended, also when nobody has waited for it yet. */
+export const startOf = (pid: number): string | undefined => statOf(pid)?.startedAt;
+
+function readEntries(): ProcessEntry[] {
+  const pids = directory("/proc").filter((name) => /^\d+$/.test(name));
+  if (marks.size > 2 * pids.length + 64) marks.clear();
+  return pids.map(Number).flatMap((pid) => {
+    const stat = statOf(pid);
+    return stat ? [{ ...stat, mark: markOf(stat) }] : [];
+  });
+}
+
+/** `pid (name) state parent group session …`: the name may hold anything. One that waits to be noticed has ended. */
+function statOf(pid: number): Omit<ProcessEntry, "mark"> | undefined {
+  const stat = read(`/proc/${pid}/stat`);
+  if (stat === undefined) return undefined;
+  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+  if (fields[0] === "Z" || fields[0] === "X") return undefined;
+  return {
+    pid,
+    parent: Number(fields[1]),
+    group: Number(fields[2]),
+    session: Number(fields[3]),
+    startedAt: fields[19]!,
+    bytes: Number(fields[21]) * pageBytes,
+  };
+}
+
+const marks = new Map<number, { readonly startedAt: string; readonly mark: string | undefined }>();
+
+/**
+ * Read once for each process: most of a machine are nobody's call, and one that is does not get out of it by clearing its
+ * environment later.
+ */
+function markOf({ pid, startedAt }: Pick<ProcessEntry, "pid" | "startedAt">): string | undefined {
+  const known = marks.get(pid);
+  if (known?.startedAt === startedAt) return known.mark;
+  const variables = read(`/proc/${pid}/environ`)?.split("\0");
+  const mark = variables?.find((variable) => variable.startsWith(`${markName}=`))?.slice(markName.length + 1);
+  marks.set(pid, { startedAt, mark });
+  return mark;
+}
+
+/** A process may be gone, or be somebody else's. */
+function read(path: string): string | undefined {
+  try {
+    return readFileSync(path, "latin1");
+  } catch {
+    return undefined;
+  }
+}
+
+function directory(path: string): string[] {
+  try {
+    return readdirSync(path);
+  } catch {
+    return [];
+  }
+}
