@@ -56,6 +56,12 @@ export class ActiveRuns {
     return this.#active.get(runId)?.run;
   }
 
+  /** The run in which the call is open. */
+  runOf(toolCallId: string): Run | undefined {
+    for (const { run } of this.#active.values()) if (run.holds(toolCallId)) return run;
+    return undefined;
+  }
+
   /** False when no run has come to the call yet, or it is over. */
   stopCall(toolCallId: string, stop: Stop): boolean {
     for (const { run } of this.#active.values()) if (run.stopCall(toolCallId, stop)) return true;

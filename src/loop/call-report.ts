@@ -20,6 +20,9 @@ const changeBytes = 512;
 
 const decoder = new TextDecoder();
 
+/** The sign of life of a call that says nothing else. */
+export const stillRunning = "Still running";
+
 type Progress = { phase?: ToolCallPhase; completed?: number; total?: number; message: string };
 
 export class CallReport {
@@ -30,6 +33,7 @@ export class CallReport {
   readonly #quiet: NodeJS.Timeout;
   #phase = ToolCallPhase.UNSPECIFIED;
   #waiting: Progress | undefined;
+  #lastMessage = "";
   #throttle: NodeJS.Timeout | undefined;
   #phaseEnds = 0;
   #outputBytes = 0;
@@ -49,7 +53,7 @@ export class CallReport {
       plan: (lines) => this.#plan(lines),
       output: (stream, text) => this.#output(stream, text),
     };
-    this.#quiet = setInterval(() => this.#record({ message: "Still running" }), run.limits.quietMs);
+    this.#quiet = setInterval(() => this.#record({ message: this.#signOfLife() }), run.limits.quietMs);
   }
 
   /** Says what was held back, and nothing more. */
@@ -68,10 +72,10 @@ export class CallReport {
     if (this.#throttle === undefined) this.#recordWaiting();
   }
 
-  #enter(phase: Phase, message = ""): void {
+  #enter(phase: Phase | undefined, message = ""): void {
     if (!this.#isOpen) return;
     this.#endPhase();
-    this.#phase = phases[phase] ?? ToolCallPhase.UNSPECIFIED;
+    this.#phase = (phase && phases[phase]) ?? ToolCallPhase.UNSPECIFIED;
     this.#waiting = { message: typeof message === "string" ? message : "" };
     if (this.#throttle === undefined) this.#recordWaiting();
   }
@@ -126,12 +130,18 @@ export class CallReport {
   /** One that is lost costs nothing; lost output shows in the record of the call's end. */
   #record(progress: Progress): void {
     this.#spoke();
+    this.#lastMessage = progress.message;
     const value = { toolCallId: this.#toolCallId, phase: this.#phase, ...progress };
     this.#run.recorder.record({ case: "toolCallProgress", value }).catch(() => {});
   }
 
   #spoke(): void {
     this.#quiet.refresh();
+  }
+
+  /** What waits is not running: it says again what for. */
+  #signOfLife(): string {
+    return (this.#phase === ToolCallPhase.WAITING && this.#lastMessage) || stillRunning;
   }
 }
 

@@ -7,13 +7,9 @@ import { durationMs, timestampMs } from "../thread/time.js";
 import { readConversation } from "./conversation.js";
 import type { Run } from "./run.js";
 import { runTurn } from "./run-turn.js";
-import { endingOf, type RunStop, Stopped } from "./stop.js";
-import { stoppedByTool, type TurnEnd } from "./turn-end.js";
+import { Stopped } from "./stop.js";
+import { endOfStopped, type RunEnd, stoppedByTool } from "./turn-end.js";
 import { unfinishedReply } from "./unfinished-reply.js";
-
-interface RunEnd extends TurnEnd {
-  readonly errorMessage?: string;
-}
 
 interface DriveOptions {
   readonly log: EventLog;
@@ -70,19 +66,4 @@ function startTimer(run: Run, { options, startTime, suspended }: RunDocument): N
 function endOfAnswer({ answered }: RunDocument): RunEnd {
   const { outcome = RunOutcome.SUCCEEDED, finishReason = "stop" } = answered ?? {};
   return { outcome, finishReason };
-}
-
-function endOfStopped(stop: RunStop): RunEnd {
-  switch (stop.kind) {
-    case "cancelled":
-      return { outcome: RunOutcome.CANCELLED, finishReason: "cancelled" };
-    case "run_timeout":
-      return { outcome: RunOutcome.INCOMPLETE, finishReason: "time_limit" };
-    case "server_stopping":
-      return {
-        outcome: RunOutcome.INTERRUPTED,
-        finishReason: "server_stopping",
-        errorMessage: endingOf(stop).summary,
-      };
-  }
 }

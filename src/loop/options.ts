@@ -6,6 +6,7 @@ import { ApprovalMode, type RunOptions, RunOptionsSchema, ToolChoiceMode } from 
 import { utf8Bytes } from "../thread/text.js";
 import { durationFromMs, durationMs, isSpan } from "../thread/time.js";
 import { ToolRegistry } from "../tool/registry.js";
+import type { ToolDefinition } from "../tool/tool.js";
 
 export interface RunDefaults {
   readonly model: string;
@@ -34,11 +35,13 @@ export function resolveOptions(asked: RunOptions | undefined, defaults: RunDefau
   };
 }
 
-/** The tools that a run may use. */
-export function toolsFor(options: RunOptions, tools: ToolRegistry): ToolRegistry {
-  if (options.allowedTools.length === 0) return tools;
+/** The tools that a run may use. At the deepest level nothing can be delegated any more. */
+export function toolsFor(options: RunOptions, tools: ToolRegistry, levelsBelow: number): ToolRegistry {
   const allowed = new Set(options.allowedTools);
-  return new ToolRegistry(tools.list().filter(({ name }) => allowed.has(name)));
+  const isOffered = ({ name, delegates }: ToolDefinition): boolean =>
+    (allowed.size === 0 || allowed.has(name)) && (levelsBelow > 0 || !delegates);
+  const offered = tools.list().filter(isOffered);
+  return offered.length === tools.list().length ? tools : new ToolRegistry(offered);
 }
 
 function check(options: RunOptions, tools: ToolRegistry): void {

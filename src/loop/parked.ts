@@ -5,10 +5,11 @@ import { HeddleError } from "../thread/errors.js";
 import { newEvent, type ThreadEvent, type ThreadEventInit } from "../thread/event.js";
 import { limits } from "../thread/limits.js";
 import type { OpenCall } from "../thread/open-call.js";
-import { ApprovalDecision, type RunDocument, RunOutcome, SuspendReason, ToolCallOutcome } from "../thread/schema.js";
+import { ApprovalDecision, type RunDocument, SuspendReason, ToolCallOutcome } from "../thread/schema.js";
 import { durationFromMs, durationMs, now, timestampMs } from "../thread/time.js";
 import type { CallResult } from "./run-tool-call.js";
-import { type Ending, endingOf, spanWords } from "./stop.js";
+import { type Ending, endingOf, type RunStop, spanWords } from "./stop.js";
+import { endOfStopped } from "./turn-end.js";
 
 export const isParked = ({ state }: OpenCall): boolean => state === "awaiting_approval" || state === "offered";
 
@@ -105,13 +106,12 @@ export function endOpenCall(draft: ThreadDraft, toolCallId: string, end: Ending)
  * Calls off the parked calls of a suspended run: all of them and with them the run, or one. Returns the run when nothing is left
  * that it waits for, and it goes on.
  */
-export function cancelParked(draft: ThreadDraft, reason: string, toolCallId?: string): RunDocument | undefined {
-  const ending = endingOf({ kind: "cancelled", reason });
+export function stopParked(draft: ThreadDraft, stop: RunStop, toolCallId?: string): RunDocument | undefined {
+  const ending = endingOf(stop);
   for (const id of toolCallId ? [toolCallId] : [...draft.state.calls.keys()]) endOpenCall(draft, id, ending);
   if (toolCallId === undefined) {
     const usage = draft.document.run?.usage;
-    const value = { outcome: RunOutcome.CANCELLED, finishReason: "cancelled", ...(usage && { usage }) };
-    record(draft, { case: "runCompleted", value });
+    record(draft, { case: "runCompleted", value: { ...endOfStopped(stop), ...(usage && { usage }) } });
     return undefined;
   }
   return [...draft.state.calls.values()].some(isParked) ? undefined : resumeRun(draft);

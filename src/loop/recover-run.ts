@@ -18,6 +18,11 @@ interface Policy {
 export function recoverRun(draft: ThreadDraft, { afterRestart, isOffered }: Policy): RunDocument | undefined {
   const { state, document } = draft;
   if (!state.run || document.lease) return undefined;
+  // The call whose task it worked on is over, or about to be: nobody waits for it any more.
+  if (document.run?.parentToolCallId) {
+    interruptRun(draft, serverStopped);
+    return undefined;
+  }
   if (waitsOnly(state)) return undefined;
   const model = document.run?.options?.model ?? "";
   if (!document.run || afterRestart === "end" || !isOffered(model)) {

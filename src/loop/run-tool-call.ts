@@ -94,7 +94,7 @@ async function execute(run: Run, call: CallInput, scope: Scope): Promise<CallEnd
   const limitMs = tool.timeoutMs ?? run.limits.toolTimeoutMs;
   const timer = setTimeout(() => scope.stop({ kind: "tool_timeout", limitMs }), limitMs);
   try {
-    const settled = await settle(tool, { input, report, scope, graceMs: run.limits.stopGraceMs });
+    const settled = await settle(tool, { input, report, scope, graceMs: run.graceMsFor(tool) });
     return endOf(tool, settled, scope);
   } finally {
     clearTimeout(timer);

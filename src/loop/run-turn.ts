@@ -29,10 +29,9 @@ export async function runTurn(run: Run, unfinished?: Reply): Promise<TurnEnd | u
   }
 }
 
-function limitOf({ options, steps, usage }: Run): string | undefined {
+function limitOf({ options, steps, tokens }: Run): string | undefined {
   if (steps >= options.maxSteps) return "step_limit";
-  const used = usage ? usage.inputTokens + usage.outputTokens : 0n;
-  return options.maxTokens > 0n && used >= options.maxTokens ? "token_limit" : undefined;
+  return options.maxTokens > 0n && tokens >= options.maxTokens ? "token_limit" : undefined;
 }
 
 /**

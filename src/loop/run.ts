@@ -4,9 +4,11 @@ import type { ThreadKey } from "../log/event-log.js";
 import type { Model, ModelMessage, ModelUsage } from "../model/model.js";
 import type { RunRecorder } from "../recorder/run-recorder.js";
 import type { ThreadDraft } from "../recorder/thread-draft.js";
-import { RunCompletedSchema, type RunOptions, type Usage, UsageSchema } from "../thread/schema.js";
+import { RunCompletedSchema, type RunDocument, type RunOptions, type Usage, UsageSchema } from "../thread/schema.js";
 import type { ToolRegistry } from "../tool/registry.js";
+import type { ToolDefinition } from "../tool/tool.js";
 import type { Approvals } from "./approvals.js";
+import { DelegatedTasks } from "./delegated-tasks.js";
 import { suspendRun } from "./parked.js";
 import { type RunStop, type Stop, Stopped } from "./stop.js";
 import type { TurnEnd } from "./turn-end.js";
@@ -37,9 +39,10 @@ export interface RunParts {
   readonly approvals: Approvals;
   /** When the server stops, it is left as it is, and gone on with at the next start. */
   readonly staysOpen: boolean;
-  /** Undefined while no provider has named any. */
-  readonly usage: Usage | undefined;
-  readonly steps: number;
+  /** Levels of threads that tasks may still be delegated to. */
+  readonly levelsBelow: number;
+  /** How far it has come. */
+  readonly document: RunDocument;
 }
 
 /** Something that can be called off by itself, and is called off with the run. */
@@ -80,6 +83,12 @@ export class Run {
   readonly limits: RunLimits;
   readonly approvals: Approvals;
   readonly staysOpen: boolean;
+  /** The call whose task it works on. Empty: a message started it. */
+  readonly parentToolCallId: string;
+  /** How many threads are above its own. */
+  readonly depth: number;
+  readonly levelsBelow: number;
+  readonly tasks: DelegatedTasks;
   readonly waits: Waits;
   /** The conversation as the model sees it. */
   readonly messages: ModelMessage[] = [];
@@ -103,13 +112,22 @@ export class Run {
     this.waits = new Waits((toolCallIds) =>
       this.recorder.note((draft) => !this.#isCalledOff(toolCallIds) && suspendRun(draft, toolCallIds)),
     );
-    this.#usage = parts.usage;
-    this.#steps = parts.steps;
+    this.parentToolCallId = parts.document.parentToolCallId;
+    this.depth = parts.document.depth;
+    this.levelsBelow = parts.levelsBelow;
+    this.tasks = new DelegatedTasks(parts.document);
+    this.#usage = parts.document.usage;
+    this.#steps = parts.document.steps;
   }
 
   /** Undefined while no provider has named any. */
   get usage(): Usage | undefined {
     return this.#usage;
+  }
+
+  /** What its limit counts: its own, and those of the tasks that it has delegated. */
+  get tokens(): bigint {
+    return (this.#usage ? this.#usage.inputTokens + this.#usage.outputTokens : 0n) + this.tasks.tokens;
   }
 
   /** How often the model has answered. */
@@ -125,6 +143,11 @@ export class Run {
   stop(stop: RunStop): void {
     this.#stop ??= stop;
     for (const scope of this.#scopes) scope.stop(this.#stop);
+  }
+
+  /** What a call gets to end by itself. One that delegates gives those of the runs below it the same, one after the other. */
+  graceMsFor({ delegates }: ToolDefinition): number {
+    return this.limits.stopGraceMs * (delegates ? 1 + this.levelsBelow : 1);
   }
 
   /** Contract: closed when what it is for is over. */
@@ -147,6 +170,11 @@ export class Run {
   endCall(toolCallId: string): void {
     this.#calls.get(toolCallId)?.close();
     this.#calls.delete(toolCallId);
+  }
+
+  /** Whether the call is open here. */
+  holds(toolCallId: string): boolean {
+    return this.#calls.has(toolCallId);
   }
 
   /** False when no such call is open here. */

@@ -13,13 +13,15 @@ import { timestampMs } from "../thread/time.js";
 import type { ToolRegistry } from "../tool/registry.js";
 import { ActiveRuns } from "./active-runs.js";
 import { type ApprovalSettings, Approvals } from "./approvals.js";
+import type { DelegationLimits } from "./delegated-tasks.js";
 import { driveRun } from "./drive-run.js";
 import { type RunDefaults, resolveOptions, toolsFor } from "./options.js";
-import { type ApprovalAnswer, answerApproval, cancelParked, resumeRun } from "./parked.js";
+import { type ApprovalAnswer, answerApproval, resumeRun, stopParked } from "./parked.js";
 import { recoverRun } from "./recover-run.js";
 import { Run, type RunLimits } from "./run.js";
 import type { CallResult } from "./run-tool-call.js";
 import { type SendRequest, startRun } from "./start-run.js";
+import type { RunStop } from "./stop.js";
 
 export interface RunsParts {
   readonly log: EventLog;
@@ -33,6 +35,7 @@ export interface RunsParts {
   readonly modelFor: (name: string) => Model;
   readonly defaults: RunDefaults;
   readonly limits: RunLimits;
+  readonly delegation: DelegationLimits;
   readonly workspace: string | undefined;
   /** What becomes of a run that a server's end cut off. */
   readonly afterRestart: "continue" | "end";
@@ -86,26 +89,45 @@ export class Runs {
   }
 
   /** Starts a run, or finds the one that the same request started. Resolves with its id once the message is stored. */
-  async start(key: ThreadKey, request: SendRequest): Promise<string> {
+  start(key: ThreadKey, request: SendRequest): Promise<string> {
+    return this.#start(key, request, "");
+  }
+
+  /** The same for the task of a call. Its run ends with the call (sub-runs.ts). */
+  startTask(key: ThreadKey, request: SendRequest, parentToolCallId: string): Promise<string> {
+    return this.#start(key, request, parentToolCallId);
+  }
+
+  async #start(key: ThreadKey, request: SendRequest, parentToolCallId: string): Promise<string> {
     if (this.#active.isClosing)
       throw new HeddleError("shutting_down", "The server is shutting down: send the message again elsewhere or later");
     const options = resolveOptions(request.options, this.#parts.defaults, this.#parts.tools);
     const model = this.#parts.modelFor(options.model);
     const isFull = this.#active.expected >= mostRuns;
     const { runId } = await this.#active.write(key, (draft) =>
-      startRun(draft, request, { options, modelName: model.name, isFull }),
+      startRun(draft, request, { options, modelName: model.name, isFull, parentToolCallId }),
     );
     return runId;
   }
 
+  /** The run of this process in which the call is open. */
+  runOf(toolCallId: string): Run | undefined {
+    return this.#active.runOf(toolCallId);
+  }
+
   /** Resolves when the run is being called off; its end is an event. */
   async cancel(key: ThreadKey, runId: string, reason = ""): Promise<void> {
+    await this.stop(key, runId, { kind: "cancelled", reason });
+  }
+
+  /** The same for any reason. False: it could not be caught, and is to be tried again. */
+  async stop(key: ThreadKey, runId: string, stop: RunStop): Promise<boolean> {
     let waiting: string[] = [];
-    await this.#callOff(key, {
+    const isCaught = await this.#callOff(key, {
       tell: () => {
         const run = this.#active.get(runId);
         if (run?.key.threadId !== key.threadId) return false;
-        run.stop({ kind: "cancelled", reason });
+        run.stop(stop);
         return true;
       },
       inLog: (draft, isTold) => {
@@ -115,10 +137,11 @@ export class Runs {
           if (isTold) return undefined;
           throw new HeddleError("run_not_found", `Thread ${key.threadId} has no open run ${runId} to call off`);
         }
-        return draft.state.run?.suspended ? cancelParked(draft, reason) : undefined;
+        return draft.state.run?.suspended ? stopParked(draft, stop) : undefined;
       },
     });
     for (const toolCallId of waiting) this.#approvals.stopClock(toolCallId);
+    return isCaught;
   }
 
   /** The same for one call; its run goes on. */
@@ -144,7 +167,7 @@ export class Runs {
             detail: { producer: lease.producer },
           });
         runId = draft.document.runId;
-        return draft.state.run?.suspended ? cancelParked(draft, reason, toolCallId) : undefined;
+        return draft.state.run?.suspended ? stopParked(draft, stop, toolCallId) : undefined;
       },
     });
     this.#approvals.stopClock(toolCallId);
@@ -157,7 +180,7 @@ export class Runs {
   async #callOff(
     key: ThreadKey,
     { tell, inLog }: { tell: () => boolean; inLog: (draft: ThreadDraft, isTold: boolean) => RunDocument | undefined },
-  ): Promise<void> {
+  ): Promise<boolean> {
     for (let attempt = 0; attempt < callOffAttempts; attempt++) {
       await this.#active.launched(key);
       const isTold = tell();
@@ -166,8 +189,9 @@ export class Runs {
         const { runId } = draft.document;
         return { runId, isSuspended, started: inLog(draft, isTold) };
       });
-      if (isTold || isSuspended) return;
+      if (isTold || isSuspended) return true;
     }
+    return false;
   }
 
   /**
@@ -179,6 +203,7 @@ export class Runs {
     const { runId, started } = await this.#active.change(key, (draft) => {
       // It goes on with the answer, which it can only do with its model. Throws where that is not there.
       if (draft.document.run) this.#parts.modelFor(draft.document.run.options?.model ?? "");
+      this.#refuseAbandoned(draft);
       result = answerApproval(draft, toolCallId, answer);
       return { runId: draft.document.runId, started: resumeRun(draft) };
     });
@@ -187,6 +212,12 @@ export class Runs {
     if (started) return;
     const run = this.#active.get(runId);
     run?.waits.answer(toolCallId, result ? { kind: "ended", result } : { kind: "allowed" });
+  }
+
+  /** A task whose call is over does not go on: it is about to be ended. */
+  #refuseAbandoned({ document: { run } }: ThreadDraft): void {
+    if (!run?.parentToolCallId || this.#active.runOf(run.parentToolCallId)) return;
+    throw new HeddleError("approval_not_pending", "The task that this call belongs to was called off: it will not run");
   }
 
   /** Nobody answered. A call that does not wait any more needs nothing. */
@@ -233,21 +264,22 @@ export class Runs {
   }
 
   #create(key: ThreadKey, runId: string, document: RunDocument): Run {
-    const { recorder, tools, modelFor, limits, workspace, afterRestart } = this.#parts;
+    const { recorder, tools, modelFor, limits, workspace, afterRestart, delegation } = this.#parts;
     const options = document.options!;
+    const levelsBelow = Math.max(0, delegation.depth - document.depth);
     return new Run({
       key,
       runId,
       recorder: new RunRecorder(recorder, key, { runId }),
       model: modelFor(options.model),
-      tools: toolsFor(options, tools),
+      tools: toolsFor(options, tools, levelsBelow),
       workspace,
       options,
       limits,
       approvals: this.#approvals,
-      staysOpen: afterRestart === "continue",
-      usage: document.usage,
-      steps: document.steps,
+      staysOpen: afterRestart === "continue" && document.parentToolCallId === "",
+      levelsBelow,
+      document,
     });
   }
 }

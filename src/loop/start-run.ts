@@ -31,13 +31,15 @@ interface Resolved {
   readonly modelName: string;
   /** No more runs fit into this process. */
   readonly isFull: boolean;
+  /** The call whose task it works on. Empty: a message starts it. */
+  readonly parentToolCallId?: string;
 }
 
 /** `started` is undefined when the same request has started a run before. */
 export function startRun(
   draft: ThreadDraft,
   request: SendRequest,
-  { options, modelName, isFull }: Resolved,
+  { options, modelName, isFull, parentToolCallId = "" }: Resolved,
 ): { runId: string; started: RunDocument | undefined } {
   const sha256 = hashOf(request);
   const known = draft.document.requests.find(({ requestId }) => requestId === request.requestId);
@@ -51,7 +53,8 @@ export function startRun(
       detail: { limit: "runs" },
     });
   const runId = newId();
-  const run = create(RunDocumentSchema, { options, startTime: now() });
+  const depth = draft.document.parent?.depth ?? 0;
+  const run = create(RunDocumentSchema, { options, startTime: now(), parentToolCallId, depth });
   const remembered = create(RequestDocumentSchema, { requestId: request.requestId, runId, sha256 });
   const requests = [...draft.document.requests, remembered].slice(-limits.run.rememberedRequests);
   draft.changeDocument({ run, requests });

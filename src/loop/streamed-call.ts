@@ -1,7 +1,7 @@
 // One call while the model writes it: named, then its input piece by piece, then complete.
 import type { ModelEvent } from "../model/model.js";
 import type { Along, LifecycleInit } from "../recorder/run-recorder.js";
-import type { ToolCallId } from "../thread/ids.js";
+import { childThreadOf, type ToolCallId } from "../thread/ids.js";
 import { ContentRole, TextPurpose, ToolKind } from "../thread/schema.js";
 import { cleanSummary } from "../thread/summary.js";
 import { type CheckedInput, checkInput } from "../tool/check-input.js";
@@ -164,6 +164,8 @@ export class StreamedCall {
       source: { source: { case: "builtIn", value: {} } },
       index,
       attempt,
+      parentToolCallId: run.parentToolCallId,
+      childThreadId: this.#tool?.delegates ? childThreadOf(id) : "",
     } as const;
     record({ case: "toolCallCreated", value }, this.#noteProviderCall());
     for (const piece of this.#pieces) this.#streamInput(piece);

@@ -72,6 +72,7 @@ const rules: Record<Exclude<keyof ToolDefinition, "name">, Rule> = {
   policy: orNothing(oneOf(policies)),
   phase: orNothing(oneOf(phases)),
   isolation: orNothing(text),
+  delegates: orNothing({ is: "true or false", holds: (value) => typeof value === "boolean" }),
   describe: method,
   run: method,
   preview: orNothing(method),

@@ -33,6 +33,8 @@ export interface ToolDefinition<Input extends z.ZodType = z.ZodType, Output exte
   readonly phase?: Phase;
   /** How what it starts is held in, for operators: one line. Undefined where it starts nothing. */
   readonly isolation?: string;
+  /** Each call of it is a run in a child thread: its events name the thread, and it may take that run's time to stop. */
+  readonly delegates?: boolean;
   /** What is about to happen, for a person: one line. Contract: pure; a call with this input may never run. */
   describe(input: z.output<Input>): string;
   /**
@@ -108,8 +110,8 @@ export interface ToolContext {
   readonly workspace: string | undefined;
   /** How much is done, in the tool's own unit; the total where it is known. */
   progress(completed: number, total?: number, message?: string): void;
-  /** What it is busy with. */
-  phase(phase: Phase, message?: string): void;
+  /** What it is busy with. Undefined: nothing in particular any more. */
+  phase(phase: Phase | undefined, message?: string): void;
   /** The agent's plan is now this, for everyone who follows the thread. */
   plan(lines: readonly PlanLine[]): void;
   /** What it prints, as it comes. */

@@ -3,9 +3,11 @@ import { afterEach } from "vitest";
 import type { EventLog } from "../../src/log/event-log.js";
 import { openMemoryLog } from "../../src/log/memory.js";
 import type { ApprovalSettings } from "../../src/loop/approvals.js";
+import type { DelegationLimits } from "../../src/loop/delegated-tasks.js";
 import type { RunDefaults } from "../../src/loop/options.js";
 import type { RunLimits } from "../../src/loop/run.js";
 import { Runs } from "../../src/loop/runs.js";
+import { ChildRuns } from "../../src/loop/sub-runs.js";
 import type { Model } from "../../src/model/model.js";
 import type { LeaseClock } from "../../src/recorder/lease-clocks.js";
 import { Recorder } from "../../src/recorder/recorder.js";
@@ -16,6 +18,7 @@ import { HeddleError } from "../../src/thread/errors.js";
 import type { ThreadEvent } from "../../src/thread/event.js";
 import { createRedactor } from "../../src/thread/redact.js";
 import { Threads } from "../../src/threads.js";
+import { delegateTask } from "../../src/tool/builtin/delegate-task.js";
 import { ToolRegistry } from "../../src/tool/registry.js";
 import type { ToolDefinition } from "../../src/tool/tool.js";
 import { ToolCalls } from "../../src/tool-calls.js";
@@ -33,6 +36,8 @@ export interface CoreOptions {
   workspace?: string;
   defaults?: Partial<RunDefaults>;
   limits?: Partial<RunLimits>;
+  /** delegate_task is among the tools. */
+  delegation?: Partial<DelegationLimits>;
   afterRestart?: "continue" | "end";
 }
 
@@ -40,10 +45,12 @@ export function openCore(options: CoreOptions = {}) {
   const log = options.log ?? openMemoryLog();
   const errors: unknown[] = [];
   const recorder = new Recorder(log, createRedactor({ secrets: options.secrets ?? [] }));
+  const delegation = { depth: 2, atOnce: 4, perRun: 32, ...options.delegation };
+  const subRuns = new ChildRuns(delegation);
   const runs = new Runs({
     log,
     recorder,
-    tools: new ToolRegistry(options.tools ?? []),
+    tools: new ToolRegistry([...(options.tools ?? []), ...(options.delegation ? [delegateTask(subRuns)] : [])]),
     modelFor: (name) => {
       if (options.model) return options.model;
       throw new HeddleError("model_not_offered", "This core has no model", { detail: { model: name } });
@@ -58,12 +65,14 @@ export function openCore(options: CoreOptions = {}) {
       ...options.defaults,
     },
     limits: { toolTimeoutMs: 30_000, quietMs: 5_000, stopGraceMs: 500, firstBackoffMs: 1, ...options.limits },
+    delegation,
     policy: { policy: {}, trusted: false, approvalTimeoutMs: 3_600_000, ...options.policy },
     ...(options.clock && { clock: options.clock }),
     workspace: options.workspace,
     afterRestart: options.afterRestart ?? "continue",
     onError: (error) => errors.push(error),
   });
+  subRuns.runWith({ log, recorder, runs, onError: (error) => errors.push(error) });
   const recordings = new Recordings(recorder, {
     ...(options.clock && { clock: options.clock }),
     onError: (error) => errors.push(error),
