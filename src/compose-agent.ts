@@ -5,6 +5,7 @@ import type { EventLog, ThreadKey } from "./log/event-log.js";
 import { listedTools } from "./loop/listed-tools.js";
 import { RecordedProcesses } from "./loop/process-journal.js";
 import { Runs } from "./loop/runs.js";
+import { ChildRuns } from "./loop/sub-runs.js";
 import { demoModel } from "./model/demo.js";
 import type { Model } from "./model/model.js";
 import { scriptedModel } from "./model/scripted.js";
@@ -30,6 +31,7 @@ interface ToolParts {
   /** What tools leave running between calls. */
   readonly bound: readonly ThreadBound[];
   readonly journal: RecordedProcesses;
+  readonly subRuns: ChildRuns;
 }
 
 /** No models and no tools: for looking only. */
@@ -38,7 +40,10 @@ export const nobody = (): AgentParts => ({
   tools: new ToolRegistry([]),
   bound: [],
   journal: new RecordedProcesses(),
+  subRuns: new ChildRuns(noDelegation),
 });
+
+const noDelegation = { depth: 0, atOnce: 0, perRun: 0 };
 
 /**
  * Rejects with `invalid_config` for a model that cannot be used, or a tool that cannot be loaded. `hidden`: absolute paths that
@@ -56,11 +61,16 @@ export const listTools = async (agent: AgentConfig): Promise<readonly Tool[]> =>
 
 async function loadTools(agent: AgentConfig, hidden: readonly string[]): Promise<ToolParts> {
   const journal = new RecordedProcesses();
+  const subRuns = new ChildRuns(agent.delegation);
   const bound: ThreadBound[] = [];
-  const builtin = builtinTools({ ...agent, commands: { ...agent.commands, hidden } });
+  const builtin = builtinTools({
+    ...agent,
+    commands: { ...agent.commands, hidden },
+    ...(agent.delegation.depth > 0 && { subRuns }),
+  });
   const tools = new ToolRegistry([...builtin, ...(await loadToolModules(agent.tools))]);
   checkPolicy(agent, tools);
-  return { tools, bound, journal };
+  return { tools, bound, journal, subRuns };
 }
 
 /** A slip in the name of a tool that is to be denied would allow it. */
@@ -94,6 +104,7 @@ export function createRuns(
     policy: agent,
     defaults: agent,
     limits: { ...agent, firstBackoffMs },
+    delegation: agent.delegation,
     workspace: agent.workspace,
     afterRestart: agent.afterRestart,
   });

@@ -128,6 +128,7 @@ function createCore(log: EventLog, config: CoreConfig, { agent, logger }: { agen
     onError: (err, { threadId }) =>
       logger.error({ err, threadId }, "a run failed through no fault of its model or tools"),
   });
+  agent.subRuns.runWith({ log, recorder, runs, onError: onThreadError });
   const recordings = new Recordings(recorder, {
     onError: onThreadError,
     recoverRun: (key) => runs.recover(key),

@@ -1,9 +1,11 @@
 // The tools that come with Heddle: one file each beside this one, and one line each in the list.
 import { type CommandSettings, prepareCommands } from "../command/commands.js";
+import type { SubRuns } from "../delegate/sub-runs.js";
 import type { ToolDefinition } from "../tool.js";
 import type { WebSettings } from "../web/settings.js";
 import { applyPatch } from "./apply-patch.js";
 import { clarify } from "./clarify.js";
+import { delegateTask } from "./delegate-task.js";
 import { deleteFile } from "./delete-file.js";
 import { editFile } from "./edit-file.js";
 import { gather } from "./gather.js";
@@ -42,17 +44,19 @@ export interface BuiltinSettings {
   readonly commands?: CommandSettings;
   /** What may be reached on the web. Undefined: nothing. */
   readonly web?: WebSettings;
+  /** Who runs delegated tasks. Undefined: nobody delegates. */
+  readonly subRuns?: SubRuns;
 }
 
 /** All of them, also those that need settings to be offered. */
 export const builtinNames: readonly string[] = [
   ...[...everywhere, ...inWorkspace].map(({ name }) => name),
-  ...["gather", "git_diff", "run_command", "web_fetch", "web_search"],
+  ...["delegate_task", "gather", "git_diff", "run_command", "web_fetch", "web_search"],
 ];
 
 /** What an agent is offered. Throws `invalid_config` when commands cannot be held in as they should be. */
-export function builtinTools({ workspace, commands, web }: BuiltinSettings): ToolDefinition[] {
-  const anywhere = [...everywhere, ...(web ? webTools(web) : [])];
+export function builtinTools({ workspace, commands, web, subRuns }: BuiltinSettings): ToolDefinition[] {
+  const anywhere = [...everywhere, ...(web ? webTools(web) : []), ...(subRuns ? [delegateTask(subRuns)] : [])];
   if (workspace === undefined) return anywhere;
   return [...anywhere, ...inWorkspace, ...(commands ? commandTools(commands, workspace) : [])];
 }
