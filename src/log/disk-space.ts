@@ -3,7 +3,7 @@
 // The file grows at its end by zeros; LMDB does not mind a file longer than what it uses.
 import { statSync } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
-import type { Write } from "./commit-queue.js";
+import type { Operation } from "./commit-queue.js";
 import { type Environment, pageBytes } from "./lmdb-tables.js";
 import { storageError } from "./storage-error.js";
 
@@ -15,6 +15,9 @@ const zeros = Buffer.alloc(64 * 1024);
 const pagesPerOperation = 3;
 /** Pages that every commit changes: the roots of all tables and the list of free pages. */
 const pagesPerCommit = 32;
+
+/** What a commit is to write. */
+type Write = readonly Pick<Operation, "value">[];
 
 export class DiskSpace {
   readonly #file: string;

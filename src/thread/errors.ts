@@ -30,6 +30,8 @@ export interface ErrorDetails {
   /** The request id was used for another message. */
   request_id_reused: { runId: string };
   model_not_offered: { model: string };
+  /** A document is of a kind that cannot be read, or its bytes are not what they are said to be. */
+  unsupported_document: undefined;
   content_not_found: undefined;
   content_out_of_range: undefined;
   recording_fenced: { epoch: bigint; producerSequence: bigint };

@@ -32,6 +32,7 @@ const codes: Readonly<Record<ErrorCode, Code>> = {
   run_not_found: Code.NotFound,
   request_id_reused: Code.InvalidArgument,
   model_not_offered: Code.InvalidArgument,
+  unsupported_document: Code.InvalidArgument,
   content_not_found: Code.NotFound,
   content_out_of_range: Code.OutOfRange,
   recording_fenced: Code.FailedPrecondition,

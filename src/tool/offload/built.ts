@@ -14,12 +14,23 @@ export function moduleBeside(here: string, name: string): URL {
   return new URL(module.href.slice(sourceRoot.href.length).replace(/\.ts$/, ".js"), builtRoot);
 }
 
-/** What a thread starts with that is to load the module: a module, or code that lets it load sources. */
-export function threadEntry(module: URL): { entry: URL | string; eval: boolean } {
-  if (!module.href.endsWith(".ts")) return { entry: moduleBeside(import.meta.url, "thread"), eval: false };
+/** What a thread starts with that is to do the module's job (thread.ts). */
+export const threadEntry = (module: URL): ThreadEntry =>
+  module.href.endsWith(".ts")
+    ? entryOf(new URL("./thread.ts", import.meta.url))
+    : entryOf(moduleBeside(import.meta.url, "thread"));
+
+export interface ThreadEntry {
+  readonly entry: URL | string;
+  readonly eval: boolean;
+}
+
+/** What a thread starts with that is to run the module: the module, or code that lets it load sources. */
+export function entryOf(module: URL): ThreadEntry {
+  if (!module.href.endsWith(".ts")) return { entry: module, eval: false };
   const compiler = JSON.stringify(import.meta.resolve("tsx/esm/api"));
-  const thread = JSON.stringify(new URL("./thread.ts", import.meta.url));
-  return { entry: `import(${compiler}).then(({ register }) => (register(), import(${thread})));`, eval: true };
+  const source = JSON.stringify(module);
+  return { entry: `import(${compiler}).then(({ register }) => (register(), import(${source})));`, eval: true };
 }
 
 let known: boolean | undefined;

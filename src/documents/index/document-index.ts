@@ -1,0 +1,117 @@
+// The index of what is in the store: built when it is first needed, and told of every change from then on.
+import { HeddleError } from "../../thread/errors.js";
+import type { DocumentEntry } from "../store/document-entry.js";
+import type { DocumentStore, Place } from "../store/document-store.js";
+import { isIntactLeaf } from "../store/passage-leaf.js";
+import { IndexClient } from "./index-client.js";
+import type { IndexAnswer } from "./index-messages.js";
+
+export interface DocumentIndexOptions {
+  readonly onProblem?: (problem: unknown) => void;
+}
+
+/** Documents that are looked at at a time while the index is built: others can do something in between. */
+const pageOfDocuments = 50;
+/** Hits beyond those asked for, in place of documents that go while they are looked up. */
+const spareHits = 20;
+
+export class DocumentIndex {
+  readonly #store: DocumentStore;
+  readonly #onProblem: (problem: unknown) => void;
+  readonly #damaged = new Set<number>();
+  #client: IndexClient | undefined;
+  /** Resolves when all that was in the store is in the index. */
+  #built: Promise<IndexClient> | undefined;
+  #isClosed = false;
+
+  constructor(store: DocumentStore, { onProblem = () => undefined }: DocumentIndexOptions) {
+    this.#store = store;
+    this.#onProblem = onProblem;
+  }
+
+  /** Some of it could not be read: the same bytes must be stored again. */
+  isDamaged(documentNumber: number): boolean {
+    return this.#damaged.has(documentNumber);
+  }
+
+  /** Contract: the store has it already. Resolves when it can be found. */
+  async replaced(entry: DocumentEntry, before: number | undefined): Promise<void> {
+    const client = await this.#ready();
+    try {
+      await this.#addTo(client, entry);
+      if (before !== undefined) await this.removed(before);
+    } catch (reason) {
+      if (client.isAlive) throw reason;
+      // It is built anew from the store, and that has the document.
+      await this.#ready();
+    }
+  }
+
+  async removed(documentNumber: number): Promise<void> {
+    const client = await this.#ready();
+    await client.tell({ type: "remove", documentNumber });
+    this.#damaged.delete(documentNumber);
+  }
+
+  async search(
+    { query, collection, limit }: { query: string; collection: string; limit: number },
+    signal: AbortSignal,
+  ): Promise<IndexAnswer> {
+    const client = await until(signal, this.#ready());
+    const request = { type: "search", query, collection, limit: limit + spareHits, vector: undefined } as const;
+    return until(signal, client.search(request));
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await this.#client?.close();
+  }
+
+  #ready(): Promise<IndexClient> {
+    if (this.#isClosed) return Promise.reject(new HeddleError("shutting_down", "The documents are closed"));
+    if (this.#client?.isAlive !== true) {
+      this.#client = new IndexClient();
+      this.#built = this.#build(this.#client);
+      // Whoever waits is told; a build that nobody waits for any more must not end the process.
+      this.#built.catch(() => undefined);
+    }
+    return this.#built!;
+  }
+
+  /** What changes meanwhile is told by whoever changed it, behind this. */
+  async #build(client: IndexClient): Promise<IndexClient> {
+    this.#damaged.clear();
+    for (let after: Place | undefined; ; ) {
+      const page = this.#store.list({ collection: "", limit: pageOfDocuments, after });
+      for (const entry of page) await this.#addTo(client, entry);
+      after = page.at(-1);
+      if (after === undefined) return client;
+    }
+  }
+
+  async #addTo(client: IndexClient, { number, collection, name, leaves }: DocumentEntry): Promise<void> {
+    for (let leaf = 0; leaf < leaves; leaf++) {
+      const passages = this.#store.leaf(number, leaf);
+      // Replaced or deleted meanwhile.
+      if (passages === undefined) return;
+      if (!isIntactLeaf(passages)) this.#reportDamage(number, { collection, name });
+      else await client.tell({ type: "leaf", documentNumber: number, collection, name, leaf, passages });
+    }
+  }
+
+  #reportDamage(documentNumber: number, { collection, name }: Place): void {
+    this.#damaged.add(documentNumber);
+    const message = `Passages of ${name} in ${collection} fail their checksum and are not found: index the document again`;
+    this.#onProblem(new HeddleError("storage_failed", message, { detail: { path: name } }));
+  }
+}
+
+/** The result, unless the caller leaves before. */
+function until<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    if (signal.aborted) return reject(signal.reason);
+    const leave = (): void => reject(signal.reason);
+    signal.addEventListener("abort", leave, { once: true });
+    work.then(resolve, reject).finally(() => signal.removeEventListener("abort", leave));
+  });
+}
