@@ -2,9 +2,11 @@
 import { Command, CommanderError } from "commander";
 import { addApprovals } from "./approvals.js";
 import { addCall } from "./call.js";
+import { addDocuments } from "./documents.js";
 import { endingOf, exitCodeHelp, exitCodes, helpHint } from "./exit.js";
 import { Failure } from "./failure.js";
 import { addFollow } from "./follow.js";
+import { addIndexDocuments } from "./index-documents.js";
 import { interruptSignal } from "./interrupt.js";
 import type { Io } from "./io.js";
 import { addRunPrompt } from "./run-prompt.js";
@@ -51,6 +53,7 @@ Examples:
   $ heddle serve                           start a server on http://127.0.0.1:8787, with its data in .heddle
   $ heddle threads                         what threads there are
   $ heddle follow <thread>                 watch one as it happens
+  $ heddle index docs                      let agents search the files of a folder
 ${exitCodeHelp}`;
 
 function createProgram(context: Context): Command {
@@ -77,5 +80,7 @@ function createProgram(context: Context): Command {
   addCall(program, context);
   addTools(program, context);
   addApprovals(program, context);
+  addIndexDocuments(program, context);
+  addDocuments(program, context);
   return program;
 }

@@ -1,6 +1,7 @@
 // Clients of a server that may come back at another address: each use asks where it is now.
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { type Client, createClient } from "@connectrpc/connect";
+import { DocumentService } from "../../gen/heddle/v1/document_service_pb.js";
 import { ThreadService } from "../../gen/heddle/v1/thread_service_pb.js";
 import { type ResolveApprovalRequestSchema, ToolCallService } from "../../gen/heddle/v1/tool_call_service_pb.js";
 import { ToolService } from "../../gen/heddle/v1/tool_service_pb.js";
@@ -21,6 +22,7 @@ export interface ServerClients {
   threads(): Client<typeof ThreadService>;
   toolCalls(): Client<typeof ToolCallService>;
   tools(): Client<typeof ToolService>;
+  documents(): Client<typeof DocumentService>;
   /** Each of its streams goes to where the server is when it is opened. */
   readonly events: EventSource;
   close(): void;
@@ -39,6 +41,7 @@ export function openClients({ url, token }: ServerPlace): ServerClients {
     threads: () => now().threads,
     toolCalls: () => now().toolCalls,
     tools: () => now().tools,
+    documents: () => now().documents,
     events: { streamThreadEvents: (request, options) => now().threads.streamThreadEvents(request, options) },
     close: () => current.close(),
   };
@@ -51,6 +54,7 @@ function clientsAt(url: string, token: string | undefined) {
     threads: createClient(ThreadService, transport),
     toolCalls: createClient(ToolCallService, transport),
     tools: createClient(ToolService, transport),
+    documents: createClient(DocumentService, transport),
     close,
   };
 }

@@ -3,6 +3,7 @@ import { createServer } from "node:http2";
 import type { AddressInfo, Socket } from "node:net";
 import type { ServiceImpl } from "@connectrpc/connect";
 import { connectNodeAdapter } from "@connectrpc/connect-node";
+import { DocumentService } from "../../gen/heddle/v1/document_service_pb.js";
 import { ThreadService } from "../../gen/heddle/v1/thread_service_pb.js";
 import { ToolCallService } from "../../gen/heddle/v1/tool_call_service_pb.js";
 import { ToolService } from "../../gen/heddle/v1/tool_service_pb.js";
@@ -135,6 +136,7 @@ export async function fakeServer(
   threads: Partial<ServiceImpl<typeof ThreadService>>,
   toolCalls: Partial<ServiceImpl<typeof ToolCallService>> = {},
   tools: Partial<ServiceImpl<typeof ToolService>> = {},
+  documents: Partial<ServiceImpl<typeof DocumentService>> = {},
 ): Promise<FakeServer> {
   const authorizations: (string | null)[] = [];
   const server = createServer(
@@ -146,7 +148,11 @@ export async function fakeServer(
         },
       ],
       routes: (router) =>
-        router.service(ThreadService, threads).service(ToolCallService, toolCalls).service(ToolService, tools),
+        router
+          .service(ThreadService, threads)
+          .service(ToolCallService, toolCalls)
+          .service(ToolService, tools)
+          .service(DocumentService, documents),
     }),
   );
   const sockets = new Set<Socket>();

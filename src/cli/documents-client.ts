@@ -1,0 +1,100 @@
+// What the commands about documents ask of a server.
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import { ConnectError } from "@connectrpc/connect";
+import type {
+  Document,
+  SearchDocumentsRequestSchema,
+  SearchDocumentsResponse,
+  UploadDocumentResponse,
+} from "../../gen/heddle/v1/document_service_pb.js";
+import { reasonOf } from "../client/index.js";
+import { newId } from "../thread/ids.js";
+import { openClients, type ServerPlace } from "./server-clients.js";
+
+export interface LocalDocument {
+  readonly collection: string;
+  readonly name: string;
+  readonly mediaType: string;
+  readonly data: Uint8Array;
+}
+
+export interface DocumentsClient {
+  /** All of a collection, or of all for an empty name, page by page. */
+  list(collection: string, signal: AbortSignal): AsyncIterable<Document>;
+  /** In pieces where it is larger than a message. Resolves once it is stored and can be found. */
+  upload(document: LocalDocument, signal: AbortSignal): Promise<UploadDocumentResponse>;
+  delete(document: { collection: string; name: string }, signal: AbortSignal): Promise<void>;
+  search(
+    request: MessageInitShape<typeof SearchDocumentsRequestSchema>,
+    signal: AbortSignal,
+  ): Promise<SearchDocumentsResponse>;
+  close(): void;
+}
+
+const timeoutMs = 30_000;
+/** A long document is read, cut and indexed before it is answered for. */
+const uploadTimeoutMs = 600_000;
+const pageSize = 500;
+/** Every server takes messages of this size. */
+const pieceBytes = 1024 * 1024;
+/** Others may send pieces too: what a server holds of them is bounded. */
+const roomTries = 6;
+const firstPauseMs = 250;
+
+export function openDocumentsClient(place: ServerPlace): DocumentsClient {
+  const { documents, close } = openClients(place);
+
+  async function uploadPieces({ data, ...document }: LocalDocument, signal: AbortSignal) {
+    const uploadId = newId<string>();
+    for (let start = 0; ; start += pieceBytes) {
+      const piece = data.subarray(start, start + pieceBytes);
+      const more = start + pieceBytes < data.length;
+      const request = { ...document, uploadId, offset: BigInt(start), data: piece, more };
+      const send = () => documents().uploadDocument(request, { signal, timeoutMs: uploadTimeoutMs });
+      const answer = await whereThereIsRoom(send, signal);
+      if (!more) return answer;
+    }
+  }
+
+  return {
+    async *list(collection, signal) {
+      let pageToken = "";
+      do {
+        const page = await documents().listDocuments({ collection, pageSize, pageToken }, { signal, timeoutMs });
+        yield* page.documents;
+        pageToken = page.nextPageToken;
+      } while (pageToken !== "");
+    },
+    upload: (document, signal) =>
+      document.data.length > pieceBytes
+        ? uploadPieces(document, signal)
+        : documents().uploadDocument(document, { signal, timeoutMs: uploadTimeoutMs }),
+    async delete(document, signal) {
+      await documents().deleteDocument(document, { signal, timeoutMs });
+    },
+    search: (request, signal) => documents().searchDocuments(request, { signal, timeoutMs }),
+    close,
+  };
+}
+
+async function whereThereIsRoom<Answer>(send: () => Promise<Answer>, signal: AbortSignal): Promise<Answer> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await send();
+    } catch (reason) {
+      if (attempt === roomTries || reasonOf(ConnectError.from(reason)) !== "LIMIT_EXCEEDED") throw reason;
+      await pause(firstPauseMs * 2 ** (attempt - 1), signal);
+    }
+  }
+}
+
+const pause = (ms: number, signal: AbortSignal): Promise<void> =>
+  new Promise((resolve, reject) => {
+    const timer = setTimeout(resolve, ms);
+    const stop = () => {
+      clearTimeout(timer);
+      reject(signal.reason);
+    };
+    if (signal.aborted) stop();
+    signal.addEventListener("abort", stop, { once: true });
+  });
