@@ -57,6 +57,10 @@ export class RecordedProcesses implements ProcessJournal {
     }
   }
 
+  async begun(threadId: string): Promise<number> {
+    return (await this.#recorder!.view(keyOf(threadId))).document.processCount;
+  }
+
   async #record(
     key: ThreadKey,
     processId: string,

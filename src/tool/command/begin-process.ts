@@ -10,7 +10,7 @@ import { type ControlGroup, openControlGroup } from "./control-group.js";
 import { type Ended, endProcesses, killProcesses } from "./end-processes.js";
 import { LiveProcesses } from "./live-processes.js";
 import { markName } from "./process-table.js";
-import { type Excess, lookEveryMs, type ProcessLimits, processLimits, watchProcesses } from "./watch-processes.js";
+import { type Excess, processLimits, type WatchedLimits, watchProcesses } from "./watch-processes.js";
 
 export interface BeginRequest {
   /** The program and its arguments. No shell reads them. */
@@ -26,9 +26,7 @@ export interface BeginRequest {
   readonly timeoutMs?: number;
   /** Aborted: it is to end. */
   readonly signal: AbortSignal;
-  readonly limits?: ProcessLimits;
-  /** Between two looks at how much it takes. */
-  readonly watchEveryMs?: number;
+  readonly limits?: WatchedLimits;
   /** What it prints, as it comes; nothing after it is over. */
   onPiece(stream: "stdout" | "stderr", piece: Buffer): void;
 }
@@ -171,14 +169,14 @@ function notStarted(program: string, cause: NodeJS.ErrnoException): ToolFailure 
 
 /** The first that happens: its end, a word from outside, or a limit. */
 async function firstCause(child: Started, request: BeginRequest): Promise<EndCause> {
-  const { signal, timeoutMs, limits = processLimits, watchEveryMs = lookEveryMs } = request;
+  const { signal, timeoutMs, limits = processLimits } = request;
   let undo = (): void => {};
   const first = new Promise<EndCause>((resolve) => {
     const onAbort = (): void => resolve("called_off");
     signal.addEventListener("abort", onAbort, { once: true });
     if (signal.aborted) onAbort();
     const timer = timeoutMs === undefined ? undefined : setTimeout(() => resolve("timed_out"), timeoutMs);
-    const stopWatching = watchProcesses(child.live, { limits, everyMs: watchEveryMs, onExcess: resolve });
+    const stopWatching = watchProcesses(child.live, limits, resolve);
     child.exited.then(() => resolve("exited"));
     undo = () => {
       signal.removeEventListener("abort", onAbort);

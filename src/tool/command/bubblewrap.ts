@@ -25,6 +25,7 @@ export function bubblewrap(options: BubblewrapOptions): Sandbox {
   const network = options.network ? "network open" : "no network";
   return {
     isolation: `bubblewrap: ${network}, read-only system, writable workspace`,
+    isSandbox: true,
     hold: (command) => hold(command, options),
   };
 }

@@ -4,7 +4,7 @@ import { exitCodeWords } from "../exit-code.js";
 import type { ToolContent } from "../tool.js";
 import { counted, oneLine } from "../words.js";
 import type { EndCause, ProcessEnd } from "./run-process.js";
-import { processLimits } from "./watch-processes.js";
+import { type Excess, processLimits } from "./watch-processes.js";
 
 export const commandResult = z.object({
   command: z.string().describe("As it was asked for"),
@@ -50,11 +50,17 @@ export function endWords({ ended, exitCode, timeoutMs }: CommandResult): string 
     exited: exitCodeWords(exitCode),
     called_off: "called off",
     timed_out: `timed out after ${secondsOf(timeoutMs)} s`,
-    too_many_processes: `killed: more than ${processLimits.processes} processes`,
-    too_much_memory: `killed: more than ${Math.round(processLimits.memoryBytes / 1024 ** 2)} MiB of memory`,
+    too_many_processes: excessWords("too_many_processes"),
+    too_much_memory: excessWords("too_much_memory"),
   };
   return words[ended];
 }
+
+/** `killed: more than 512 processes`. */
+export const excessWords = (excess: Excess): string =>
+  excess === "too_many_processes"
+    ? `killed: more than ${processLimits.processes} processes`
+    : `killed: more than ${Math.round(processLimits.memoryBytes / 1024 ** 2)} MiB of memory`;
 
 /** `12.4`, `120`. */
 export const secondsOf = (ms: number): string => (ms / 1000).toFixed(1).replace(/\.0$/, "");

@@ -5,7 +5,7 @@ import { type ToolContext, ToolFailure } from "../tool.js";
 import { commandEnvironment } from "./environment.js";
 import { findSandbox } from "./find-sandbox.js";
 import { type ProcessEnd, runProcess } from "./run-process.js";
-import type { Sandbox } from "./sandbox.js";
+import type { HeldCommand, Sandbox } from "./sandbox.js";
 
 /** As the configuration has them, and what only the server knows. */
 export interface CommandSettings {
@@ -54,9 +54,7 @@ export async function runHeld(commands: Commands, command: Command, context: Too
   const { timeoutMs, isTold = true } = command;
   const { toolCallId, signal } = context;
   signal.throwIfAborted();
-  const workspace = await workspaceOf(context);
-  const env = { ...commands.environment, ...command.env };
-  const held = await commands.sandbox.hold({ ...command, workspace, env });
+  const held = await holdCommand(commands, command, context);
   const onOutput = (stream: "stdout" | "stderr", text: string): void => {
     if (isTold) context.output(stream, text);
   };
@@ -65,6 +63,16 @@ export async function runHeld(commands: Commands, command: Command, context: Too
   } finally {
     await held.release();
   }
+}
+
+/** As it is started. Contract: rejects with a ToolFailure, and starts nothing, when it cannot be held in. */
+export async function holdCommand(
+  { sandbox, environment }: Commands,
+  command: Omit<Command, "timeoutMs" | "isTold">,
+  context: Pick<ToolContext, "workspace">,
+): Promise<HeldCommand> {
+  const workspace = await workspaceOf(context);
+  return sandbox.hold({ ...command, workspace, env: { ...environment, ...command.env } });
 }
 
 /** Without symbolic links. */

@@ -40,6 +40,12 @@ function removeSoon(directory: string, times: number): void {
   setTimeout(() => removeSoon(directory, times - 1), removals.everyMs).unref();
 }
 
+/** How the path of each group of this server begins. Undefined where there is none to be had. */
+export function controlGroupPrefix(): string | undefined {
+  const parent = ownGroup();
+  return parent === undefined ? undefined : join(parent, `heddle-${process.pid}-`);
+}
+
 function makeGroup(tasks: number): string | undefined {
   const parent = ownGroup();
   if (parent === undefined) return undefined;

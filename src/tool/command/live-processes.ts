@@ -5,6 +5,8 @@
 import type { ControlGroup } from "./control-group.js";
 import { type ProcessEntry, processTable, startOf } from "./process-table.js";
 
+export { markName } from "./process-table.js";
+
 export type LiveProcess = Pick<ProcessEntry, "pid" | "parent" | "group" | "bytes">;
 
 /** Those who end many calls at once look together. */

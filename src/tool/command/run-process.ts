@@ -5,7 +5,7 @@ import type { ProcessLimits } from "./watch-processes.js";
 
 export type { EndCause };
 
-export interface ProcessRequest extends Omit<BeginRequest, "onPiece" | "watchEveryMs"> {
+export interface ProcessRequest extends Omit<BeginRequest, "onPiece"> {
   readonly timeoutMs: number;
   readonly limits?: ProcessLimits & OutputLimits;
   onOutput(stream: "stdout" | "stderr", text: string): void;

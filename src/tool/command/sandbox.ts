@@ -25,6 +25,8 @@ export interface HeldCommand {
 export interface Sandbox {
   /** What is in force: one line. */
   readonly isolation: string;
+  /** Whether it holds anything in: everything that runs in it then ends with it. */
+  readonly isSandbox: boolean;
   /** Contract: rejects with a ToolFailure, and starts nothing, when the command cannot be held in. */
   hold(command: SandboxedCommand): Promise<HeldCommand>;
 }
@@ -33,6 +35,7 @@ export interface Sandbox {
 export function noSandbox(why: string): Sandbox {
   return {
     isolation: `none: ${why}; commands run with the server's own rights`,
+    isSandbox: false,
     hold: async ({ argv, workspace, cwd = workspace, env }) => ({
       argv,
       cwd,

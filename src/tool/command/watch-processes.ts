@@ -19,21 +19,21 @@ export const processLimits: ProcessLimits = {
 
 export type Excess = "too_many_processes" | "too_much_memory";
 
-export interface WatchOptions {
-  readonly limits: ProcessLimits;
-  /** Between two looks. */
-  readonly everyMs: number;
-  /** Called once, with the first limit that is passed. */
-  onExcess(excess: Excess): void;
+export interface WatchedLimits extends ProcessLimits {
+  /** Between two looks. Undefined: as often as it takes while somebody waits. */
+  readonly everyMs?: number;
 }
 
-/** For what runs while somebody waits for it. */
-export const lookEveryMs = 100;
+const lookEveryMs = 100;
 /** A look takes longer on a machine with many processes: at most this share of the time goes into looking. */
 const lookingShare = 1 / 20;
 
-/** The function that it returns ends the watch. */
-export function watchProcesses(live: LiveProcesses, { limits, everyMs, onExcess }: WatchOptions): () => void {
+/** Calls back once, with the first limit that is passed. The function that it returns ends the watch. */
+export function watchProcesses(
+  live: LiveProcesses,
+  { everyMs = lookEveryMs, ...limits }: WatchedLimits,
+  onExcess: (excess: Excess) => void,
+): () => void {
   const look = (): void => {
     const startedAt = performance.now();
     const excess = excessOf(live.look(everyMs / 2), limits);

@@ -22,4 +22,6 @@ export interface ProcessJournal {
   begin(beginning: ProcessBeginning): Promise<string>;
   /** Resolves when its end is stored, or the thread is gone. Tries until it works, or the server stops. Never rejects. */
   end(threadId: string, processId: string, ending: ProcessEnding): Promise<void>;
+  /** How many processes the thread has had, also under earlier servers: they are `p1` up to this number. */
+  begun(threadId: string): Promise<number>;
 }
