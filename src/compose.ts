@@ -1,13 +1,16 @@
 // Builds everything from the configuration. The only file that names concrete stores, and that knows who is given to whom.
 import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { type AgentParts, createRuns, loadAgent, nobody } from "./compose-agent.js";
 import { type AgentConfig, type Config, defaultConfig } from "./config.js";
+import { DocumentUploads } from "./document-uploads.js";
+import { Documents } from "./documents/documents.js";
 import type { EventLog, ThreadKey } from "./log/event-log.js";
 import { openLmdbLog } from "./log/lmdb.js";
 import { createHealth } from "./projection/connect/health.js";
 import { createLane } from "./projection/connect/lane.js";
 import { refuse } from "./projection/connect/refuse.js";
-import { createRoutes, services } from "./projection/connect/routes.js";
+import { createRoutes, type RoutesOptions, services } from "./projection/connect/routes.js";
 import { Recorder } from "./recorder/recorder.js";
 import { Recordings } from "./recorder/recordings.js";
 import { recover } from "./recorder/recover.js";
@@ -41,9 +44,13 @@ export async function compose(config: Config, logger: Logger): Promise<Heddle> {
   const tls = config.tls && readTls(config.tls);
   const agent = await loadAgent(config.agent, hiddenOf(config));
   const log = await openLmdbLog({ dir: config.dataDir, takeOver: config.takeOver });
+  let documents: Documents | undefined;
   try {
+    documents = await openDocuments(config, logger);
+    agent.documents.searchIn(documents);
     const core = createCore(log, { ...config, secrets: secretsOf(config) }, { agent, logger });
-    const server = await serve(core, config, { tls, logger });
+    const uploads = new DocumentUploads(documents);
+    const server = await serve(core, config, { tls, logger, documents: { stored: documents, uploads } });
     // Behind the port: a start that cannot bind it must not set runs to work.
     await recoverThreads(core, { log, logger, server });
     const scheme = tls ? "https" : "http";
@@ -56,14 +63,28 @@ export async function compose(config: Config, logger: Logger): Promise<Heddle> {
         agent.journal.close();
         await server.close();
         core.recordings.dispose();
+        uploads.close();
+        await documents?.close();
         await log.close();
       },
     };
   } catch (error) {
+    await documents?.close();
     await log.close();
     throw error;
   }
 }
+
+/** Contract: the log is open. Its owner record is for the documents too. */
+const openDocuments = (config: Config, logger: Logger): Promise<Documents> => {
+  const redactor = createRedactor({ secrets: secretsOf(config) });
+  return Documents.open({
+    dir: join(config.dataDir, "documents"),
+    embeddings: config.documents.embeddings,
+    redact: (text) => redactor.text(text),
+    onProblem: (err) => logger.warn({ err }, "documents are found less well than they could be"),
+  });
+};
 
 /** What holds secrets: nothing for commands to read. */
 const hiddenOf = ({ dataDir, configFile, tls }: Config): readonly string[] =>
@@ -111,10 +132,12 @@ interface CoreConfig {
 }
 
 /** Keys of providers and of search services, and the server's own tokens: nothing that a model or a tool says may hold one. */
-const secretsOf = ({ secrets, tokens, agent: { providers, web } }: Config): readonly string[] => [
+const secretsOf = ({ secrets, tokens, agent: { providers, web }, documents }: Config): readonly string[] => [
   ...secrets,
   ...tokens.map(({ token }) => token),
-  ...[providers.openai.apiKey, providers.anthropic.apiKey, web.search?.key].filter((key) => key !== undefined),
+  ...[providers.openai.apiKey, providers.anthropic.apiKey, web.search?.key, documents.embeddings?.key].filter(
+    (key) => key !== undefined,
+  ),
 ];
 
 function createCore(log: EventLog, config: CoreConfig, { agent, logger }: { agent: AgentParts; logger: Logger }) {
@@ -146,7 +169,7 @@ type Core = ReturnType<typeof createCore>;
 async function serve(
   core: Core,
   config: Config,
-  { tls, logger }: { tls: Tls | undefined; logger: Logger },
+  { tls, logger, documents }: { tls: Tls | undefined; logger: Logger; documents: RoutesOptions["documents"] },
 ): Promise<RunningServer> {
   const shutdown = new AbortController();
   const health = createHealth(services);
@@ -177,6 +200,7 @@ async function serve(
     fallback: createRoutes({
       threads: core.threads,
       toolCalls: core.toolCalls,
+      documents,
       health,
       messageBytes: config.limits.messageBytes,
       onUnexpected,

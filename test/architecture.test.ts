@@ -39,6 +39,7 @@ const table: Readonly<Record<string, readonly string[]>> = {
     "projection/connect",
     "threads.ts",
     "tool-calls.ts",
+    "document-uploads.ts",
   ],
 };
 

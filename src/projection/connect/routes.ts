@@ -2,6 +2,7 @@
 import { Http2ServerRequest } from "node:http2";
 import type { ConnectRouter, Interceptor } from "@connectrpc/connect";
 import { connectNodeAdapter } from "@connectrpc/connect-node";
+import { DocumentService } from "../../../gen/heddle/v1/document_service_pb.js";
 import { RecorderService } from "../../../gen/heddle/v1/recorder_service_pb.js";
 import { ThreadService } from "../../../gen/heddle/v1/thread_service_pb.js";
 import { ToolCallService } from "../../../gen/heddle/v1/tool_call_service_pb.js";
@@ -13,6 +14,7 @@ import { HeddleError } from "../../thread/errors.js";
 import type { Threads } from "../../threads.js";
 import type { ToolCalls } from "../../tool-calls.js";
 import { streamingDialect } from "./dialect.js";
+import { documentService, type ServedDocuments, type ServedUploads } from "./document-service.js";
 import { type Health, registerHealth } from "./health.js";
 import { contextOf } from "./principal.js";
 import { recorderService } from "./recorder-service.js";
@@ -24,11 +26,12 @@ import { toolService } from "./tool-service.js";
 import { outliveReader, stopBodyWhenAnswered } from "./unread-body.js";
 import { isServerFault, toWire } from "./wire-error.js";
 
-export const services = [ThreadService, ToolCallService, RecorderService, ToolService] as const;
+export const services = [ThreadService, ToolCallService, RecorderService, ToolService, DocumentService] as const;
 
 export interface RoutesOptions {
   readonly threads: Threads;
   readonly toolCalls: ToolCalls;
+  readonly documents: { readonly stored: ServedDocuments; readonly uploads: ServedUploads };
   readonly health: Health;
   readonly messageBytes: number;
   /** Told of every error that the server did not expect. */
@@ -42,6 +45,7 @@ export function createRoutes(options: RoutesOptions): RequestHandler {
     router.service(ToolCallService, toolCallService(options.toolCalls));
     router.service(RecorderService, recorderService(options.threads));
     router.service(ToolService, toolService(options.threads, options.toolCalls));
+    router.service(DocumentService, documentService(options.documents.stored, options.documents.uploads));
     registerHealth(router, options.health);
     registerReflection(router, services);
     for (const { requestPath } of router.handlers) paths.add(requestPath);
