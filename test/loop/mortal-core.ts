@@ -2,7 +2,7 @@
 import type { EventLog } from "../../src/log/event-log.js";
 import { recover } from "../../src/recorder/recover.js";
 import { HeddleError } from "../../src/thread/errors.js";
-import { type Core, type CoreOptions, openCore } from "../support/core.js";
+import { type Core, type CoreOptions, openCore, replaced } from "../support/core.js";
 import { take } from "./random-text.js";
 
 export type Death = "before the write" | "after the write";
@@ -67,19 +67,20 @@ export class MortalCore {
     const life: Life = { state: "alive", isFull: false };
     this.#life = life;
     const never = new Promise<never>(() => {});
-    const append: EventLog["append"] = async (...args) => {
+    const written = async <Result>(write: () => Promise<Result>): Promise<Result> => {
       if (life.isFull) {
         life.isFull = false;
         throw new HeddleError("storage_full", "No space is left", { detail: { path: "memory" } });
       }
       if (life.state === "dead" || life.state === "before the write") return never;
       if (life.state === "after the write") life.state = "dead";
-      const result = await this.#log.append(...args);
+      const result = await write();
       // It may have died while it waited.
       return life.state === "alive" ? result : never;
     };
-    const log = new Proxy(this.#log, {
-      get: (target, name) => (name === "append" ? append : target[name as keyof EventLog].bind(target)),
+    const log = replaced(this.#log, {
+      append: (...args) => written(() => this.#log.append(...args)),
+      create: (...args) => written(() => this.#log.create(...args)),
     });
     return openCore({ ...this.#options, log });
   }
