@@ -30,6 +30,8 @@ export interface DocumentsSettings {
   readonly redact?: (text: string) => string;
   /** Told of what goes wrong where nobody waits: a damaged value, an embeddings endpoint that does not answer. */
   readonly onProblem?: (problem: unknown) => void;
+  /** How long to wait with embeddings after the endpoint has failed for the first time. Default: 2 s. */
+  readonly embeddingRestMs?: number;
 }
 
 export interface StoredDocument {
@@ -118,6 +120,11 @@ export class Documents implements DocumentSearch {
     const wanted = Math.max(1, Math.min(limit, documentLimits.found));
     const { hits, ranking } = await this.#index.search({ query, collection, limit: wanted }, signal);
     return { passages: hits.flatMap((hit) => this.#found(hit) ?? []).slice(0, wanted), ranking };
+  }
+
+  /** Resolves when every passage has its vector, or the endpoint has failed and is left alone for a while. */
+  embedded(): Promise<void> {
+    return this.#index.embedded();
   }
 
   /** What is under way is called off, unless it is being written. */

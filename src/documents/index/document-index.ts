@@ -1,5 +1,9 @@
 // The index of what is in the store: built when it is first needed, and told of every change from then on.
 import { HeddleError } from "../../thread/errors.js";
+import { Embedder, type LeafPlace } from "../embedding/embedder.js";
+import { EmbeddingsEndpoint, type EmbeddingsSettings } from "../embedding/embeddings-endpoint.js";
+import { QueryVectors } from "../embedding/query-vectors.js";
+import { decodeBlock, type VectorBlock } from "../embedding/vector-block.js";
 import type { DocumentEntry } from "../store/document-entry.js";
 import type { DocumentStore, Place } from "../store/document-store.js";
 import { isIntactLeaf } from "../store/passage-leaf.js";
@@ -7,7 +11,11 @@ import { IndexClient } from "./index-client.js";
 import type { IndexAnswer } from "./index-messages.js";
 
 export interface DocumentIndexOptions {
+  /** Undefined: passages are ranked by their words alone. */
+  readonly embeddings: EmbeddingsSettings | undefined;
   readonly onProblem?: (problem: unknown) => void;
+  /** How long the embedder rests after its first failure. */
+  readonly embeddingRestMs?: number | undefined;
 }
 
 /** Documents that are looked at at a time while the index is built: others can do something in between. */
@@ -19,14 +27,24 @@ export class DocumentIndex {
   readonly #store: DocumentStore;
   readonly #onProblem: (problem: unknown) => void;
   readonly #damaged = new Set<number>();
+  readonly #queries: QueryVectors | undefined;
+  readonly #embedder: Embedder | undefined;
   #client: IndexClient | undefined;
   /** Resolves when all that was in the store is in the index. */
   #built: Promise<IndexClient> | undefined;
   #isClosed = false;
 
-  constructor(store: DocumentStore, { onProblem = () => undefined }: DocumentIndexOptions) {
+  constructor(
+    store: DocumentStore,
+    { embeddings, onProblem = () => undefined, embeddingRestMs }: DocumentIndexOptions,
+  ) {
     this.#store = store;
     this.#onProblem = onProblem;
+    if (embeddings === undefined) return;
+    const endpoint = new EmbeddingsEndpoint(embeddings);
+    this.#queries = new QueryVectors(endpoint, onProblem);
+    const onVectors = (place: LeafPlace, block: VectorBlock) => this.#addVectors(this.#client, place, block);
+    this.#embedder = new Embedder(store, { endpoint, onVectors, onProblem, restMs: embeddingRestMs });
   }
 
   /** Some of it could not be read: the same bytes must be stored again. */
@@ -45,6 +63,12 @@ export class DocumentIndex {
       // It is built anew from the store, and that has the document.
       await this.#ready();
     }
+    this.#embedder?.wake();
+  }
+
+  /** Resolves when every passage has its vector, or the embedder rests. */
+  async embedded(): Promise<void> {
+    await this.#embedder?.settled();
   }
 
   async removed(documentNumber: number): Promise<void> {
@@ -58,12 +82,14 @@ export class DocumentIndex {
     signal: AbortSignal,
   ): Promise<IndexAnswer> {
     const client = await until(signal, this.#ready());
-    const request = { type: "search", query, collection, limit: limit + spareHits, vector: undefined } as const;
+    const vector = await this.#queries?.of(query, signal);
+    const request = { type: "search", query, collection, limit: limit + spareHits, vector } as const;
     return until(signal, client.search(request));
   }
 
   async close(): Promise<void> {
     this.#isClosed = true;
+    await this.#embedder?.close();
     await this.#client?.close();
   }
 
@@ -85,8 +111,10 @@ export class DocumentIndex {
       const page = this.#store.list({ collection: "", limit: pageOfDocuments, after });
       for (const entry of page) await this.#addTo(client, entry);
       after = page.at(-1);
-      if (after === undefined) return client;
+      if (after === undefined) break;
     }
+    this.#embedder?.wake();
+    return client;
   }
 
   async #addTo(client: IndexClient, { number, collection, name, leaves }: DocumentEntry): Promise<void> {
@@ -95,8 +123,23 @@ export class DocumentIndex {
       // Replaced or deleted meanwhile.
       if (passages === undefined) return;
       if (!isIntactLeaf(passages)) this.#reportDamage(number, { collection, name });
-      else await client.tell({ type: "leaf", documentNumber: number, collection, name, leaf, passages });
+      else {
+        await client.tell({ type: "leaf", documentNumber: number, collection, name, leaf, passages });
+        await this.#addStoredVectors(client, { documentNumber: number, leaf });
+      }
     }
+  }
+
+  async #addStoredVectors(client: IndexClient, place: LeafPlace): Promise<void> {
+    const stored = this.#queries && this.#store.vectors(place.documentNumber, place.leaf);
+    if (stored !== undefined) await this.#addVectors(client, place, decodeBlock(stored));
+  }
+
+  /** Those of another model say nothing beside the query's. */
+  async #addVectors(client: IndexClient | undefined, place: LeafPlace, block: VectorBlock): Promise<void> {
+    if (client?.isAlive !== true || block.model !== this.#queries?.model) return;
+    const { dimensions, vectors } = block;
+    await client.tell({ type: "vectors", ...place, dimensions, vectors });
   }
 
   #reportDamage(documentNumber: number, { collection, name }: Place): void {

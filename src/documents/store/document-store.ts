@@ -119,6 +119,12 @@ export class DocumentStore {
     return decoded;
   }
 
+  /** Undefined when they are gone or damaged. */
+  passagesUnlessDamaged(documentNumber: number, leaf: number): Passage[] | undefined {
+    const stored = this.leaf(documentNumber, leaf);
+    return stored && decodeLeaf(stored);
+  }
+
   /** The vectors of a leaf (vector-block.ts); undefined when there are none, or they are damaged. */
   vectors(documentNumber: number, leaf: number): Buffer | undefined {
     const stored = this.#commits.look(({ vectors }) => vectors.getBinary(leafKey(documentNumber, leaf)));
@@ -126,16 +132,11 @@ export class DocumentStore {
   }
 
   /** Resolves with whether the document is still there to have them. */
-  putVectors(entry: DocumentEntry, blocks: ReadonlyMap<number, Uint8Array>): Promise<boolean> {
+  putVectors(entry: DocumentEntry, leaf: number, block: Uint8Array): Promise<boolean> {
     return this.#commits.commit((tables) => {
       const now = this.#entryUnlessDamaged(tables.documents.getBinary(documentKey(entry.collection, entry.name)));
       if (now?.number !== entry.number) return { write: [], result: false };
-      const write = [...blocks].map(([leaf, block]) => ({
-        table: "vectors" as const,
-        key: leafKey(entry.number, leaf),
-        value: seal(block),
-      }));
-      return { write, result: true };
+      return { write: [{ table: "vectors", key: leafKey(entry.number, leaf), value: seal(block) }], result: true };
     });
   }
 
