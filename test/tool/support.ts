@@ -3,7 +3,7 @@ import type { PlanLine, ToolContext } from "../../src/tool/tool.js";
 /** A context that keeps what the tool reports. Methods use `this`, as those of a class may. */
 export class KeptContext implements ToolContext {
   readonly toolCallId: string = "00000000-0000-4000-8000-000000000001";
-  readonly threadId = "00000000-0000-4000-8000-000000000002";
+  readonly threadId: string = "00000000-0000-4000-8000-000000000002";
   readonly signal: AbortSignal;
   readonly workspace: string | undefined;
   readonly outputs: string[] = [];

@@ -10,7 +10,7 @@ export { markName } from "./process-table.js";
 export type LiveProcess = Pick<ProcessEntry, "pid" | "parent" | "group" | "bytes">;
 
 /** Those who end many calls at once look together. */
-const sharedForMs = 4;
+const sharedForMs = 2;
 
 /** The processes of one call, found anew with every look. Where there is no /proc only its process group is known. */
 export class LiveProcesses {
@@ -30,8 +30,8 @@ export class LiveProcesses {
   }
 
   /**
-   * Those that run, as they were at most so long ago, and never from before the call began. None is none for good then: only what
-   * runs can start others.
+   * Those that run, as they were about so long ago at most, and never from before the call began. None is none for good then: only
+   * what runs can start others.
    */
   look(maxAgeMs = sharedForMs): readonly LiveProcess[] {
     const members = this.#group?.pids() ?? [];
@@ -55,10 +55,10 @@ export class LiveProcesses {
 
   /** A table that does not have a member of the control group is too old. */
   #entries(maxAgeMs: number, members: readonly number[]): readonly ProcessEntry[] {
-    const entries = processTable(Math.max(this.#since, performance.now() - maxAgeMs));
+    const entries = processTable({ since: this.#since, maxAgeMs });
     if (members.length === 0) return entries;
     const pids = new Set(entries.map(({ pid }) => pid));
-    return members.every((pid) => pids.has(pid)) ? entries : processTable(performance.now());
+    return members.every((pid) => pids.has(pid)) ? entries : processTable({ since: performance.now(), maxAgeMs: 0 });
   }
 
   #isOwn(entry: ProcessEntry, root: number | undefined): boolean {

@@ -20,13 +20,33 @@ export interface ProcessEntry {
 
 const pageBytes = 4096;
 
-let table: { readonly takenAt: number; readonly entries: readonly ProcessEntry[] } | undefined;
+interface Table {
+  /** When reading it began, as `performance.now()` has it. */
+  readonly takenAt: number;
+  readonly tookMs: number;
+  readonly entries: readonly ProcessEntry[];
+}
 
-/** Those that run; empty where there is no /proc. `since`: not from before then, as `performance.now()` has it. */
-export function processTable(since: number): readonly ProcessEntry[] {
-  if (table !== undefined && table.takenAt >= since) return table.entries;
-  const takenAt = performance.now();
-  table = { takenAt, entries: readEntries() };
+let table: Table = { takenAt: Number.NEGATIVE_INFINITY, tookMs: 0, entries: [] };
+
+export interface TableAge {
+  /** It is not from before then. */
+  readonly since: number;
+  /** It is not much older than that. */
+  readonly maxAgeMs: number;
+}
+
+/** Read anew it takes so much of the time at most, however many ask for it all the time. */
+const readingShare = 1 / 8;
+
+/** Those that run; empty where there is no /proc. */
+export function processTable({ since, maxAgeMs }: TableAge): readonly ProcessEntry[] {
+  const now = performance.now();
+  const oldest = now - Math.max(maxAgeMs, table.tookMs / readingShare);
+  if (table.takenAt < since || table.takenAt < oldest) {
+    const entries = readEntries();
+    table = { takenAt: now, tookMs: performance.now() - now, entries };
+  }
   return table.entries;
 }
 
