@@ -17,8 +17,9 @@ export type Permission = Answer | { readonly kind: "refused"; readonly end: Call
 
 /** Contract: the call has a tool, and an input that fits it. */
 export async function permission(run: Run, call: CallInput, scope: Scope): Promise<Permission> {
-  if (scope.stopped) return refused(endingOf(scope.stopped));
   const { standing } = call;
+  // One that waits may have been answered while the run was taken up again: what the log says decides.
+  if (scope.stopped && standing?.kind !== "waiting") return refused(endingOf(scope.stopped));
   const tool = call.tool!;
   const policy = run.approvals.policyOf(tool);
   // Also of a call that was asked for under another policy.

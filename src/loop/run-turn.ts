@@ -39,8 +39,13 @@ function limitOf({ options, steps, tokens }: Run): string | undefined {
  * one that has ended the run.
  */
 async function runCalls(run: Run, { calls, end }: Reply): Promise<CallResult[] | Parked> {
-  if (run.options.parallelToolCalls !== false)
-    return allSettled(calls.map((call) => runToolCall(run, call, end.reason)));
+  if (run.options.parallelToolCalls !== false) {
+    // One that waits must not suspend the run while others have not even begun.
+    run.waits.begin();
+    const running = calls.map((call) => runToolCall(run, call, end.reason));
+    run.waits.end();
+    return allSettled(running);
+  }
   const results: CallResult[] = [];
   for (const call of calls) {
     const isOver = results.some(({ stopIteration }) => stopIteration);

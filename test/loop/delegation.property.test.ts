@@ -93,12 +93,16 @@ test("T1–T5: random agents that delegate × random tools × random cancels, an
     }),
     { seed, numRuns, interruptAfterTimeLimit: 100_000, markInterruptAsFailure: true },
   );
+  if (numRuns < enoughRuns) return;
   // What it was all about has happened.
   expect(told.deepest).toBe(2);
   expect(told.threads).toBeGreaterThan(numRuns);
   for (const outcome of ["SUCCEEDED", "CANCELLED", "INCOMPLETE", "INTERRUPTED"])
     expect([...told.outcomes.keys()]).toContain(outcome);
 });
+
+/** With fewer, not everything need happen. */
+const enoughRuns = 100;
 
 interface Member {
   readonly events: readonly ThreadEvent[];

@@ -253,6 +253,27 @@ test("T1: a run below that could not be called off at once is ended as soon as t
   expect(isFull).toBe(false);
 });
 
+test("T1: a run with a call at work is not suspended for another that waits, also when it was taken up again", async () => {
+  const work = new Workbench();
+  const model = family({ Go: [called({ name: "change" }, { name: "work" }), said("Done")] });
+  const change = tool("change", undefined, { kind: "edit" });
+  const server = core({ model, tools: [work.tool, change], policy: { policy: { work: "ask" } } });
+  const { threadId } = await send(server);
+  const asked = valuesOf(await until(server, threadId, isCase("runSuspended")), "toolCallApprovalRequested");
+  const { toolCallId, approvalSha256: sha256 } = asked.find(({ summary }) => summary === "Doing work")!;
+  const yes = { decision: ApprovalDecision.ALLOWED, reason: "", resolvedBy: "me", sha256 } as const;
+  await server.toolCalls.answer(toolCallId, yes);
+  await work.started(1);
+  expect((await server.threads.get(threadId)).state).toBe(WireThreadState.RUNNING);
+  await server.toolCalls.cancel(toolCallId, "");
+  await until(server, threadId, isCase("toolCallComplete"));
+  const [waiting] = await server.toolCalls.approvals({ threadId, pageSize: 10, after: "" });
+  await server.toolCalls.cancel(waiting!.id, "");
+  checkLog(await ends(server, threadId));
+  expect(work.children.size).toBe(0);
+  expect(server.errors).toEqual([]);
+});
+
 /** By the time at which they were recorded. */
 function isBefore(one: ThreadEvent, other: ThreadEvent): boolean {
   const [a, b] = [one, other].map(({ time }) => Number(time!.seconds) * 1e9 + time!.nanos);
