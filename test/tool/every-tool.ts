@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { type AgentConfig, defaultConfig } from "../../src/config.js";
 import { builtinTools } from "../../src/tool/builtin/index.js";
 import type { ToolDefinition } from "../../src/tool/tool.js";
+import { sampleSubRuns } from "./sample-sub-runs.js";
 
 export interface EveryToolOptions {
   /** How commands are held in. */
@@ -24,5 +25,5 @@ export function everyTool({ sandbox = "none", webHost = "127.0.0.1:1" }: EveryTo
       search: { backend: "searxng", url: `http://${webHost}`, key: undefined },
     },
   };
-  return builtinTools(configured);
+  return builtinTools({ ...configured, subRuns: sampleSubRuns });
 }

@@ -4,6 +4,7 @@ import { appendFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import type { ToolUnderTest } from "../conformance/tool.js";
+import { endlessTask } from "./sample-sub-runs.js";
 import { endlessWord, type SampleWeb } from "./sample-web.js";
 
 export type ToolExample = Omit<ToolUnderTest, "tool">;
@@ -39,6 +40,10 @@ export const examplesWith = (web: SampleWeb): Readonly<Record<string, ToolExampl
   run_command: {
     input: { command: "printf 'hello\\n'", timeout_seconds: 60, description: "Says hello" },
     endless: { input: { command: `setsid sleep ${forEver} & sleep ${forEver} & echo begun; wait` }, mark: forEver },
+  },
+  delegate_task: {
+    input: { task: "review the plan", prompt: "Read plan.md, and say whether it is sound." },
+    endless: { input: { task: "go on", prompt: endlessTask } },
   },
   web_search: {
     input: { query: "weaving" },

@@ -64,6 +64,7 @@ describe.each(all.map((tool) => [tool.name, tool] as const))("%s", (name, tool) 
       revision: text,
       url: text,
       query: text,
+      task: text,
       ...spoken,
       ...changed,
     };
