@@ -1,4 +1,5 @@
 #!/usr/bin/env node
+import "./v8-flags.js";
 import { processIo } from "./io.js";
 import { runCli } from "./run.js";
 
