@@ -9,6 +9,7 @@ import type { EventLog, ThreadKey } from "./log/event-log.js";
 import { openLmdbLog } from "./log/lmdb.js";
 import { createHealth } from "./projection/connect/health.js";
 import { createLane } from "./projection/connect/lane.js";
+import { createRecordLane } from "./projection/connect/recorder-service.js";
 import { refuse } from "./projection/connect/refuse.js";
 import { createRoutes, type RoutesOptions, services } from "./projection/connect/routes.js";
 import { Recorder } from "./recorder/recorder.js";
@@ -196,6 +197,7 @@ async function serve(
     doors: [
       statusDoor(() => ({ ...status(), ...server.gauges() })),
       createLane(core.threads, { ...config.limits, onUnexpected }),
+      createRecordLane(core.threads, { ...config.limits, onUnexpected }),
     ],
     fallback: createRoutes({
       threads: core.threads,

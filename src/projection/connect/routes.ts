@@ -20,6 +20,7 @@ import { contextOf } from "./principal.js";
 import { recorderService } from "./recorder-service.js";
 import { registerReflection } from "./reflection.js";
 import { refuse } from "./refuse.js";
+import { binaryOptions } from "./request-message.js";
 import { threadService } from "./thread-service.js";
 import { toolCallService } from "./tool-call-service.js";
 import { toolService } from "./tool-service.js";
@@ -56,8 +57,7 @@ export function createRoutes(options: RoutesOptions): RequestHandler {
     contextValues: (request) => contextOf(principals.get(request) ?? ""),
     interceptors: [translateErrors(options.onUnexpected)],
     readMaxBytes: options.messageBytes,
-    // A field that this version does not know would be stored unchecked, and served.
-    binaryOptions: { readUnknownFields: false },
+    binaryOptions,
   });
   return (request, response, exchange) => {
     if (!paths.has(exchange.path)) return notFound(exchange);
