@@ -1,13 +1,17 @@
 // The server that commands about documents go to: the same as for `heddle run`, and one of the command's own where none runs.
+import { create } from "@bufbuild/protobuf";
 import { type Command, Option } from "commander";
+import { SearchDocumentsResponseSchema } from "../../gen/heddle/v1/document_service_pb.js";
+import { loadConfig } from "../config.js";
 import { answererOf } from "./answerer.js";
 import { type DocumentsClient, openDocumentsClient } from "./documents-client.js";
 import { type Ending, endingOf } from "./exit.js";
 import { Failure } from "./failure.js";
-import { serverUrl } from "./find-server.js";
+import { namedServer, serverUrl } from "./find-server.js";
+import type { Io } from "./io.js";
 import { catchOthers } from "./others.js";
 import type { Context } from "./run.js";
-import { openRunServer, type RunServer } from "./run-prompt-server.js";
+import { openRunServer } from "./run-prompt-server.js";
 
 /** The flags that `addDocumentServerOptions` adds. */
 export interface DocumentServerFlags {
@@ -34,14 +38,18 @@ export function addDocumentServerOptions(command: Command): Command {
 
 export interface OpenDocuments {
   readonly client: DocumentsClient;
-  readonly server: RunServer;
+  /** Undefined: it is not known here. */
+  readonly dataDir: string | undefined;
   /** How the command ends when the server says this. */
   endingOf(reason: unknown): Ending;
 }
 
-/** Opens, uses and closes. Errors leave as Failure, in words that fit where the command went. */
+/**
+ * Opens, uses and closes. Errors leave as Failure, in words that fit where the command went. `readsOnly`: where there is neither a
+ * server nor data, none is made only to find it empty.
+ */
 export async function withDocuments<Result>(
-  { io, signal }: Context,
+  { io, signal, readsOnly = false }: Pick<Context, "io" | "signal"> & { readonly readsOnly?: boolean },
   flags: DocumentServerFlags,
   use: (documents: OpenDocuments) => Promise<Result>,
 ): Promise<Result> {
@@ -50,12 +58,14 @@ export async function withDocuments<Result>(
   // What a library makes of our own abort is not the reason: the interruption is.
   const ending = (reason: unknown): Ending => endingOf(signal.aborted ? signal.reason : reason, url);
   try {
+    if (readsOnly && (await isNothingThere(io, flags)))
+      return await use({ client: noDocuments, dataDir: undefined, endingOf: ending });
     // No model is asked: one that lacks its key is no reason to refuse.
     const server = await openRunServer(io, { ...flags, model: "demo:demo" }, answererOf("heddle documents"));
     if (!server.isOwn) url = server.place.url();
     const client = openDocumentsClient(server.place);
     try {
-      return await use({ client, server, endingOf: ending });
+      return await use({ client, dataDir: server.dataDir, endingOf: ending });
     } finally {
       client.close();
       await server.close();
@@ -66,3 +76,19 @@ export async function withDocuments<Result>(
     others.stop();
   }
 }
+
+async function isNothingThere(io: Io, flags: DocumentServerFlags): Promise<boolean> {
+  if (namedServer(io, flags, []) !== undefined) return false;
+  const { data, config } = flags;
+  const { dataDir } = loadConfig({ flags: { data, config }, env: { ...io.env, HEDDLE_TOKEN: undefined } });
+  const { findServer, holdsData } = await import("../compose.js");
+  return findServer(dataDir) === undefined && !holdsData(dataDir);
+}
+
+const noDocuments: DocumentsClient = {
+  async *list() {},
+  search: async () => create(SearchDocumentsResponseSchema),
+  upload: () => Promise.reject(new Error("there is nobody to send it to")),
+  delete: async () => {},
+  close() {},
+};

@@ -69,7 +69,7 @@ async function list(context: Context, flags: DocumentsFlags): Promise<void> {
   const { io, signal } = context;
   const style = styleFor(io, "stdout");
   let count = 0;
-  await withDocuments(context, flags, async ({ client }) => {
+  await withDocuments({ ...context, readsOnly: true }, flags, async ({ client }) => {
     for await (const document of client.list(flags.collection ?? "", signal)) {
       if (count++ === 0 && !flags.json) await io.stdout.write(`${style.dim(rowOf(headings))}\n`);
       const text = flags.json ? toJsonString(DocumentSchema, document) : rowOf(cellsOf(document));
@@ -115,7 +115,7 @@ const cellsOf = ({ collection, name, sizeBytes, passages, updateTime }: Document
 async function search(context: Context, query: string, flags: SearchFlags): Promise<void> {
   const { io, signal } = context;
   const style = styleFor(io, "stdout");
-  const { passages } = await withDocuments(context, flags, ({ client }) =>
+  const { passages } = await withDocuments({ ...context, readsOnly: true }, flags, ({ client }) =>
     client.search({ query, collection: flags.collection ?? "", limit: flags.limit ?? 0 }, signal),
   );
   for (const passage of passages)
@@ -135,7 +135,9 @@ function passageText(passage: Passage, style: Style): string {
 
 async function remove(context: Context, name: string, flags: DocumentsFlags): Promise<void> {
   const collection = flags.collection ?? "default";
-  await withDocuments(context, flags, ({ client }) => client.delete({ collection, name }, context.signal));
+  await withDocuments({ ...context, readsOnly: true }, flags, ({ client }) =>
+    client.delete({ collection, name }, context.signal),
+  );
   await context.io.stdout.write(`${safeLine(`${name} is no longer in ${collection}.`)}\n`);
 }
 

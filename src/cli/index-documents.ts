@@ -72,8 +72,8 @@ async function index(context: Context, dir: string, flags: IndexFlags): Promise<
     throw new Failure(usageEnding(`the folder ${safeLine(directory)} cannot be read`), reason);
   });
   try {
-    await withDocuments(context, flags, async (documents) => {
-      const isData = isWithin(documents.server.dataDir, directory);
+    await withDocuments({ ...context, readsOnly: flags.dryRun }, flags, async (documents) => {
+      const isData = isWithin(documents.dataDir, directory);
       const listing = await folder.list((path) => isMeant(path) && !isData(path), context.signal);
       await indexListing(context, { directory, collection, folder, listing, documents, flags });
     });

@@ -1,3 +1,5 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
 import { fromJsonString } from "@bufbuild/protobuf";
 import { Code } from "@connectrpc/connect";
 import { describe, expect, test } from "vitest";
@@ -146,6 +148,19 @@ a.pdf:1-1  law, page 3
       stdout: "",
       stderr: "",
     });
+  });
+
+  test.each([
+    [["documents"], "There are no documents yet: put some there with heddle index <dir>.\n"],
+    [["documents", "search", "x"], "Nothing was found.\n"],
+    [["documents", "delete", "x"], ""],
+    [["index", "FOLDER", "--dry-run"], ""],
+  ])("%j makes no data directory where there is none", async (args, stderr) => {
+    await using folder = await testFolder({ "a.md": "a" });
+    const dataDir = join(folder.path, "..", "data");
+    const given = args.map((each) => (each === "FOLDER" ? folder.path : each));
+    expect(await heddle([...given, "--data", dataDir])).toMatchObject({ code: 0, stderr });
+    expect(existsSync(dataDir)).toBe(false);
   });
 
   test("asks with the token", async () => {
