@@ -47,6 +47,7 @@ const factsOf = (call: ToolCall, nowMs: number): Fact[] => [
   ["ended", call.completeSummary],
   ["tool", joined(call.toolName, word(ToolKind, call.kind))],
   ["call", call.id],
+  ["sub-agent", call.parentToolCallId && `of call ${call.parentToolCallId}`],
   ["thread", call.threadId],
   ["run", call.runId],
 ];

@@ -45,6 +45,10 @@ export interface Known {
 
 const longestDelta = 100;
 
+/** Where to look for what a sub-agent does. */
+const childText = ({ childThreadId }: { childThreadId: string }): string =>
+  childThreadId === "" ? "" : `its thread is ${childThreadId}`;
+
 export function rowOf({ payload }: StreamThreadEventsResponse, known: Known): Row {
   const { dim } = known.style;
   switch (payload.case) {
@@ -82,7 +86,7 @@ export function rowOf({ payload }: StreamThreadEventsResponse, known: Known): Ro
       return {
         icon: "○",
         word: "named",
-        text: `${nameOf(payload.value, known)} ${dim(safeLine(payload.value.toolCallId))}`,
+        text: `${nameOf(payload.value, known)} ${dim(safeLine(joined(payload.value.toolCallId, childText(payload.value))))}`,
       };
     case "toolCallInputDelta":
       return delta("input", payload.value.text);

@@ -1,6 +1,6 @@
 // One tool call in the live view: what its events make of it, and the lines it takes while it is open and when it is over.
 import { durationFromMs, durationMs } from "@bufbuild/protobuf/wkt";
-import { type ToolCallComplete, ToolCallPhase, type ToolCallProgress } from "../../gen/heddle/v1/event_pb.js";
+import type { ToolCallComplete, ToolCallProgress } from "../../gen/heddle/v1/event_pb.js";
 import type { ToolKind } from "../../gen/heddle/v1/tool_call_pb.js";
 import { durationText } from "./format.js";
 import { type Line, lineOf, type Segment } from "./live-view-line.js";
@@ -8,7 +8,7 @@ import { addToTail, newParagraph, noTail, type Paragraph, shownTail, type Tail }
 import { markOfCall, marks } from "./marks.js";
 import { spinnerAt } from "./spinner.js";
 import { safeLine } from "./terminal.js";
-import { errorText, exitCodeText, joined, outcomeWord, word } from "./words.js";
+import { errorText, exitCodeText, joined, outcomeWord, phaseText } from "./words.js";
 
 export interface OpenCall {
   readonly type: "call";
@@ -56,7 +56,7 @@ export function withProgress(call: OpenCall, progress: ToolCallProgress, nowMs: 
   return {
     ...call,
     summary: call.summary || startedSummary,
-    note: joined(phase === ToolCallPhase.UNSPECIFIED ? "" : word(ToolCallPhase, phase), message),
+    note: phaseText(phase, message),
     progress: completed === undefined ? call.progress : { completed, total },
     sinceMs: elapsed === undefined ? call.sinceMs : nowMs - durationMs(elapsed),
   };

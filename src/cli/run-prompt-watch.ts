@@ -10,6 +10,7 @@ import { longestOutageMs, type OutageWatch, watchOutages } from "./outage.js";
 import { type Answering, Approver } from "./run-prompt-approvals.js";
 import type { Run, RunClient } from "./run-prompt-client.js";
 import type { RunServer } from "./run-prompt-server.js";
+import { SubAgents } from "./run-prompt-sub-agents.js";
 import type { RunView } from "./run-view.js";
 import { safeLine } from "./terminal.js";
 
@@ -35,18 +36,29 @@ export async function watchRun(watched: Watched): Promise<RunCompleted> {
   const outages = watchOutages(watched.view, (reason) => leaving.abort(gaveUp(watched, reason)));
   const forget = callOffWhenAsked(watched, leaving);
   const approver = new Approver({ ...watched, where: watched.flags });
+  const subAgents = new SubAgents({ ...watched, onEvent: (event) => approver.see(event) });
   try {
-    return await follow(watched, { signal: leaving.signal, onState: outages.onState, approver });
+    const end = await follow(watched, { signal: leaving.signal, onState: outages.onState, approver, subAgents });
+    await subAgents.settled();
+    return end;
   } finally {
+    subAgents.close();
     await approver.close();
     forget();
     outages.stop();
   }
 }
 
+interface Following {
+  readonly signal: AbortSignal;
+  readonly onState: OutageWatch["onState"];
+  readonly approver: Approver;
+  readonly subAgents: SubAgents;
+}
+
 async function follow(
   { client, run, view, flags }: Watched,
-  { signal, onState, approver }: { signal: AbortSignal; onState: OutageWatch["onState"]; approver: Approver },
+  { signal, onState, approver, subAgents }: Following,
 ): Promise<RunCompleted> {
   const { threadId, runId, afterSequence } = run;
   let hasAsked = false;
@@ -54,6 +66,7 @@ async function follow(
     if (event.runId !== runId) continue; // The end of a run before it.
     await view.event(event);
     approver.see(event);
+    subAgents.see(event);
     hasAsked ||= isQuestion(event);
     if (event.payload.case !== "runCompleted") continue;
     if (hasAsked && event.payload.value.finishReason === "tool_stop")

@@ -1,6 +1,7 @@
 // The question whether a call may run, as a run asks it on its terminal, and what an answer to it looks like.
 import { timestampMs } from "@bufbuild/protobuf/wkt";
 import { ContentRole } from "../../gen/heddle/v1/content_pb.js";
+import type { ToolCall } from "../../gen/heddle/v1/tool_call_pb.js";
 import type { GetToolCallResponse } from "../../gen/heddle/v1/tool_call_service_pb.js";
 import { roughSpan } from "./format.js";
 import { type Line, lineOf } from "./live-view-line.js";
@@ -39,6 +40,12 @@ export function answerIn(line: string): TypedAnswer | undefined {
 const redactionMark = "[redacted]";
 const hiddenWords = "Parts of the preview look like secrets and are hidden. The whole input instead:";
 
+/** Whoever is asked should know that it is not the agent that they speak with. */
+function titleOf(call: ToolCall | undefined): string {
+  const title = call?.title || call?.toolName || "";
+  return call?.parentToolCallId ? `A sub-agent: ${title}` : title;
+}
+
 export function questionOf(
   { toolCall: call, contents }: GetToolCallResponse,
   { seeAll, nowMs }: { seeAll: string; nowMs: number },
@@ -54,7 +61,7 @@ export function questionOf(
   const lines = text === undefined ? [] : previewLines(text, shown?.info?.mediaType ?? "");
   return {
     toolCallId: call?.id ?? "",
-    heading: { title: safeLine(call?.title || call?.toolName || ""), summary: safeLine(call?.startedSummary ?? "") },
+    heading: { title: safeLine(titleOf(call)), summary: safeLine(call?.startedSummary ?? "") },
     why: safeLine([reason, expiry].filter(Boolean).join("; ")),
     body: isHidden ? [lineOf(hiddenWords, "yellow"), ...lines] : lines,
     seeAll: safeLine(seeAll),

@@ -87,7 +87,7 @@ const cellsOf = (thread: Thread): Cells => ({
   head: String(thread.headSequence),
   open: String(thread.openToolCalls),
   created: dateTime(thread.createTime),
-  title: safeLine(thread.title),
+  title: safeLine(thread.parentThreadId === "" ? thread.title : `↳ ${thread.title}`),
 });
 
 function painted(thread: Thread, line: string, style: Style): string {

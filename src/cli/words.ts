@@ -1,4 +1,5 @@
 // Enum values as words: AWAITING_APPROVAL is "awaiting approval".
+import { ToolCallPhase } from "../../gen/heddle/v1/event_pb.js";
 import { type ToolCallError, ToolCallOutcome, ToolKind } from "../../gen/heddle/v1/tool_call_pb.js";
 
 /** A value that this version does not know, or that is not set, is "unknown". */
@@ -12,6 +13,12 @@ export const outcomeWord = (outcome: ToolCallOutcome): string =>
 
 /** The parts that say something, with commas between them. */
 export const joined = (...parts: readonly string[]): string => parts.filter((part) => part !== "").join(", ");
+
+/** What a call is busy with, beside its own words for it: `waiting` adds nothing to "Waiting for a yes". */
+export const phaseText = (phase: ToolCallPhase, message: string): string => {
+  const name = phase === ToolCallPhase.UNSPECIFIED ? "" : word(ToolCallPhase, phase);
+  return name !== "" && message.toLowerCase().startsWith(name) ? message : joined(name, message);
+};
 
 /** What an error adds to the summary and the outcome that stand beside it: many say the same in the same words. */
 export function errorText(
