@@ -6,6 +6,7 @@ import { hasGit } from "./command/support.js";
 import type { ToolExample } from "./examples.js";
 
 export const startsSomething: ReadonlySet<string> = new Set([
+  "code_interpreter",
   "gather",
   "git_diff",
   "glob_files",

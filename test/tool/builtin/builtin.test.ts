@@ -64,6 +64,7 @@ describe.each(all.map((tool) => [tool.name, tool] as const))("%s", (name, tool) 
       revision: text,
       url: text,
       query: text,
+      code: text,
       task: text,
       ...spoken,
       ...changed,
@@ -120,12 +121,13 @@ test("work_complete tells, and ends the turn", async () => {
   });
 });
 
-test("people see what these three say while the model writes it", () => {
+test("people see what these say, and the code that is to run, while the model writes it", () => {
   const spoken = all.flatMap(({ name, textFields = [] }) =>
     textFields.map(({ field, purpose }) => [name, field, purpose]),
   );
   expect(spoken.sort()).toEqual([
     ["clarify", "question", "speech"],
+    ["code_interpreter", "code", "code"],
     ["inform_user", "message", "speech"],
     ["work_complete", "summary", "speech"],
   ]);
