@@ -1,6 +1,6 @@
 // Starts one program and looks after it until it is over, whatever it does: it has no terminal and nothing to read, a process group
 // of its own, bounded processes and memory; and when it is over, nothing that it started is left.
-import { type ChildProcessByStdio, spawn } from "node:child_process";
+import type { ChildProcessByStdio } from "node:child_process";
 import { once } from "node:events";
 import { writeFile } from "node:fs/promises";
 import type { Readable } from "node:stream";
@@ -10,6 +10,7 @@ import { type ControlGroup, openControlGroup } from "./control-group.js";
 import { type Ended, endProcesses, killProcesses } from "./end-processes.js";
 import { LiveProcesses } from "./live-processes.js";
 import { markName } from "./process-table.js";
+import { spawnAlone } from "./spawn-alone.js";
 import { type Excess, processLimits, type WatchedLimits, watchProcesses } from "./watch-processes.js";
 
 export interface BeginRequest {
@@ -129,7 +130,7 @@ async function start({ argv, cwd, env, mark, isSandbox, limits }: BeginRequest):
   const options = { cwd, env: { ...env, [markName]: mark }, detached: true } as const;
   let child: ChildProcessByStdio<null, Readable, Readable>;
   try {
-    child = spawn(program, args, { ...options, stdio: ["ignore", "pipe", "pipe"] });
+    child = (await spawnAlone(program, args, { ...options, stdio: ["ignore", "pipe", "pipe"] })) as typeof child;
   } catch (cause) {
     group?.remove();
     throw notStarted(argv[0], cause as NodeJS.ErrnoException);
