@@ -18,8 +18,8 @@ import { safeLine } from "./terminal.js";
 
 interface IndexFlags extends DocumentServerFlags {
   readonly collection?: string;
-  readonly include: readonly string[];
-  readonly exclude: readonly string[];
+  readonly include?: readonly string[];
+  readonly exclude?: readonly string[];
   readonly dryRun: boolean;
   readonly replace: boolean;
   readonly json: boolean;
@@ -42,17 +42,17 @@ Examples:
   $ heddle index . --include '*.md' --dry-run
   $ heddle index docs --json | jq -r 'select(.outcome == "failed").name'`;
 
-const collected = (pattern: string, before: readonly string[]): readonly string[] => [...before, pattern];
+const collected = (pattern: string, before: readonly string[] = []): readonly string[] => [...before, pattern];
 
 export function addIndexDocuments(program: Command, context: Context): void {
   const command = program
     .command("index")
     .summary("make the files of a folder documents that agents can search")
-    .description("Makes a collection of documents what a folder is, for agents to search with file_search.")
+    .description("Indexes the files of a folder as a collection of documents, for agents to search with file_search.")
     .argument("<dir>", "the folder")
     .option("--collection <name>", "the collection (default: from the folder's name)", collectionArgument)
-    .option("--include <glob>", "only files that match; may be given several times", collected, [])
-    .option("--exclude <glob>", "leave out files that match; may be given several times", collected, [])
+    .option("--include <glob>", "only files that match; may be given several times", collected)
+    .option("--exclude <glob>", "leave out files that match; may be given several times", collected)
     .option("--dry-run", "say what would be done, and do nothing", false)
     .option("--replace", "go on where most of the collection would be removed", false)
     .option("--json", "print each document as one line of JSON: collection, name, outcome, sizeBytes, why", false)
@@ -67,7 +67,8 @@ async function index(context: Context, dir: string, flags: IndexFlags): Promise<
   const collection = flags.collection ?? collectionOf(directory);
   // Late, as what reads folders is needed here alone.
   const { chooserOf, FolderFiles } = await import("../folder-files.js");
-  const isMeant = inWords(() => chooserOf(flags));
+  const { include = [], exclude = [] } = flags;
+  const isMeant = inWords(() => chooserOf({ include, exclude }));
   const folder = await FolderFiles.open(directory).catch((reason) => {
     throw new Failure(usageEnding(`the folder ${safeLine(directory)} cannot be read`), reason);
   });
