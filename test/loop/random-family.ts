@@ -56,7 +56,9 @@ export class RandomFamily {
   readonly #calls: string[] = [];
   /** Ends of runs and calls, by their ids. */
   readonly #over = new Set<string>();
-  #pending: Promise<void>[] = [];
+  /** Requests that have not come to a server yet, and those that a server works on. */
+  readonly #waiting = new Set<Promise<void>>();
+  readonly #underWay = new Set<Promise<void>>();
   /** One restart at a time. */
   #restarts: Promise<void> = Promise.resolve();
   #seen = 0;
@@ -80,8 +82,9 @@ export class RandomFamily {
     });
     await Promise.race([this.#watch(id), late]);
     clearTimeout(timer);
+    while (this.#waiting.size > 0) await Promise.all(this.#waiting);
     await this.#restarts;
-    await Promise.all(this.#pending);
+    await Promise.all(this.#underWay);
     if (this.#fault !== undefined) throw this.#fault;
     return id;
   }
@@ -118,12 +121,19 @@ export class RandomFamily {
     while (this.#blows[0] && this.#blows[0].after <= this.#seen) this.#strike(this.#blows.shift()!);
   }
 
+  /** Nobody asks anything of a server that is about to go. */
   #do(work: () => Promise<void>): void {
-    this.#pending.push(
-      work().catch((error) => {
+    const begin = async (): Promise<void> => {
+      for (let seen: unknown; seen !== this.#restarts; await seen) seen = this.#restarts;
+      this.#waiting.delete(waiting);
+      const answered = work().catch((error) => {
         this.#fault ??= error;
-      }),
-    );
+      });
+      this.#underWay.add(answered);
+      void answered.then(() => this.#underWay.delete(answered));
+    };
+    const waiting = begin();
+    this.#waiting.add(waiting);
   }
 
   #strike(blow: Blow): void {
@@ -142,10 +152,13 @@ export class RandomFamily {
 
   async #restart({ kind, pause }: Blow): Promise<void> {
     await take(pause);
-    if (kind === "stop") return this.#server.restart();
+    if (kind === "stop") {
+      await Promise.all(this.#underWay);
+      await this.#server.restart();
+    }
     if (kind === "before the write" || kind === "after the write") await this.#server.dieAndRestart(kind);
     // Nobody hears the answers of a server that is dead.
-    this.#pending = [];
+    this.#underWay.clear();
   }
 
   async #answer({ toolCallId, approvalSha256: sha256 }: { toolCallId: string; approvalSha256: Uint8Array }) {
