@@ -1,7 +1,10 @@
+import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { create } from "@bufbuild/protobuf";
 import { durationFromMs, timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { Code } from "@connectrpc/connect";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { ContentRole } from "../../gen/heddle/v1/content_pb.js";
 import {
   type ToolCall,
@@ -154,6 +157,74 @@ describe("heddle call", () => {
       code: 3,
       stdout: "",
       stderr: "heddle: there is no body none\n",
+    });
+  });
+
+  describe("--save", () => {
+    const made = (contentId: string) => ({ contentId, role: ContentRole.PART, mediaType: "image/png", sizeBytes: 6n });
+    const plot = made("file-1-plot.png");
+
+    async function saving(contents: readonly ReturnType<typeof made>[], ...flags: string[]) {
+      const parent = await mkdtemp(join(tmpdir(), "heddle-save-"));
+      onTestFinished(() => rm(parent, { recursive: true, force: true }));
+      const toolCall = call({ contents: [input, result, ...contents] });
+      await using server = await fakeServer(
+        {},
+        {
+          getToolCall: () => ({ toolCall, contents: [] }),
+          async *readToolCallContent({ contentId }) {
+            yield { info: plot, data: Buffer.from(`${contentId.length} `) };
+            if (contentId.includes("broken")) throw heddleError(Code.DataLoss, "LOST", "the rest is lost");
+            yield { offset: 3n, data: Buffer.from([0xff, 0x00]) };
+          },
+        },
+      );
+      const directory = join(parent, "made");
+      const run = () => heddle(["call", id, "--save", directory, ...flags, "--server", server.url]);
+      const ended = await run();
+      const again = await run();
+      const names = await readdir(directory).catch(() => []);
+      return { ...ended, again, parent, directory, names };
+    }
+
+    test("saves all that the tool has made, byte for byte, and never writes over anything", async () => {
+      const { code, stdout, again, directory, names } = await saving([plot, made("file-2-notes.txt")]);
+      expect(code).toBe(0);
+      expect(stdout).toBe(
+        `saved ${directory}/file-1-plot.png (5 bytes)\nsaved ${directory}/file-2-notes.txt (5 bytes)\n`,
+      );
+      expect(names.sort()).toEqual(["file-1-plot.png", "file-2-notes.txt"]);
+      expect(await readFile(join(directory, "file-1-plot.png"))).toEqual(Buffer.from("15 \xff\x00", "latin1"));
+      expect(again).toMatchObject({ code: 1, stderr: expect.stringContaining("is there already") });
+    });
+
+    test("one body, whichever it is", async () => {
+      const { names } = await saving([plot], "--content", "result");
+      expect(names).toEqual(["result"]);
+    });
+
+    test.each(["../outside", "/etc/outside", "a/b", "..", ".hidden", "", "a\u0000b", "nul", "con.txt", "a."])(
+      "a server's name %j leads nowhere",
+      async (name) => {
+        const { code, parent, names } = await saving([plot, made(name)]);
+        expect(code).toBe(1);
+        expect(names).toEqual([]);
+        expect(await readdir(parent)).toEqual([]);
+      },
+    );
+
+    test("a body that breaks off leaves no half of a file", async () => {
+      const { code, names } = await saving([made("broken.bin")]);
+      expect(code).not.toBe(0);
+      expect(names).toEqual([]);
+    });
+
+    test("a call that has made nothing, or not this, ends with code 3", async () => {
+      expect(await saving([])).toMatchObject({
+        code: 3,
+        stderr: "heddle: the call has made nothing that could be saved\n",
+      });
+      expect(await saving([plot], "--content", "none")).toMatchObject({ code: 3 });
     });
   });
 });
