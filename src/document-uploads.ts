@@ -1,6 +1,7 @@
 // Documents as they are sent: whole, or in pieces that are put together here. What is not finished is held in memory alone,
 // within bounds, and forgotten when nothing comes any more. A piece whose answer was lost may be sent again.
 import { createHash } from "node:crypto";
+import { setMaxListeners } from "node:events";
 import { HeddleError } from "./thread/errors.js";
 import { parseId } from "./thread/ids.js";
 
@@ -79,6 +80,7 @@ export class DocumentUploads<Answer> {
   constructor(target: UploadTarget<Answer>, limits: UploadLimits = uploadLimits) {
     this.#target = target;
     this.#limits = limits;
+    setMaxListeners(0, this.#closing.signal); // Each that is being stored listens.
   }
 
   /** What is held at this moment. */
