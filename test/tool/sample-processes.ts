@@ -1,5 +1,6 @@
 // Background processes for the suites over all tools: a journal in memory, and one process that is always there to be looked at.
 import { tmpdir } from "node:os";
+import { afterAll } from "vitest";
 import type { CommandSettings } from "../../src/tool/command/commands.js";
 import { prepareCommands } from "../../src/tool/command/commands.js";
 import type { ProcessBeginning, ProcessEnding, ProcessJournal } from "../../src/tool/process/journal.js";
@@ -70,16 +71,16 @@ export function sampleProcesses(settings: CommandSettings): Processes {
 /** Sees to it that the process of the sample runs in all of them. */
 export async function startSample(): Promise<void> {
   const context = new KeptContext({ workspace: tmpdir() });
-  await Promise.all(
-    made
-      .filter((processes) => !processes.of(context.threadId).some(isSampleRunning))
-      .map((processes) => processes.start({ command: sampleCommand }, context)),
-  );
+  for (const processes of made) {
+    if (processes.of(context.threadId).some(isSampleRunning)) continue;
+    await processes.endThread(context.threadId);
+    await processes.start({ command: sampleCommand }, context);
+  }
 }
 
 const isSampleRunning = ({ id, ending }: { id: string; ending: unknown }): boolean =>
   id === sampleId && ending === undefined;
 
-export async function closeSamples(): Promise<void> {
+afterAll(async () => {
   await Promise.all(made.splice(0).map((processes) => processes.close()));
-}
+});
