@@ -37,8 +37,8 @@ const uploadTimeoutMs = 600_000;
 const pageSize = 500;
 /** Every server takes messages of this size. */
 const pieceBytes = 1024 * 1024;
-/** Others may send pieces too: what a server holds of them is bounded. */
-const roomTries = 6;
+/** Others send documents too: what a server holds of their pieces, and how many it reads at once, is bounded. */
+const tries = { pieces: 6, whole: 4 } as const;
 const firstPauseMs = 250;
 
 export function openDocumentsClient(place: ServerPlace): DocumentsClient {
@@ -51,7 +51,7 @@ export function openDocumentsClient(place: ServerPlace): DocumentsClient {
       const more = start + pieceBytes < data.length;
       const request = { ...document, uploadId, offset: BigInt(start), data: piece, more };
       const send = () => documents().uploadDocument(request, { signal, timeoutMs: uploadTimeoutMs });
-      const answer = await whereThereIsRoom(send, signal);
+      const answer = await whereThereIsRoom(send, tries.pieces, signal);
       if (!more) return answer;
     }
   }
@@ -65,10 +65,11 @@ export function openDocumentsClient(place: ServerPlace): DocumentsClient {
         pageToken = page.nextPageToken;
       } while (pageToken !== "");
     },
-    upload: (document, signal) =>
-      document.data.length > pieceBytes
-        ? uploadPieces(document, signal)
-        : documents().uploadDocument(document, { signal, timeoutMs: uploadTimeoutMs }),
+    upload(document, signal) {
+      if (document.data.length > pieceBytes) return uploadPieces(document, signal);
+      const send = () => documents().uploadDocument(document, { signal, timeoutMs: uploadTimeoutMs });
+      return whereThereIsRoom(send, tries.whole, signal);
+    },
     async delete(document, signal) {
       await documents().deleteDocument(document, { signal, timeoutMs });
     },
@@ -77,12 +78,16 @@ export function openDocumentsClient(place: ServerPlace): DocumentsClient {
   };
 }
 
-async function whereThereIsRoom<Answer>(send: () => Promise<Answer>, signal: AbortSignal): Promise<Answer> {
+async function whereThereIsRoom<Answer>(
+  send: () => Promise<Answer>,
+  mostTries: number,
+  signal: AbortSignal,
+): Promise<Answer> {
   for (let attempt = 1; ; attempt++) {
     try {
       return await send();
     } catch (reason) {
-      if (attempt === roomTries || reasonOf(ConnectError.from(reason)) !== "LIMIT_EXCEEDED") throw reason;
+      if (attempt === mostTries || reasonOf(ConnectError.from(reason)) !== "LIMIT_EXCEEDED") throw reason;
       await pause(firstPauseMs * 2 ** (attempt - 1), signal);
     }
   }
