@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { readOffline } from "../../src/compose.js";
 import type { ThreadEvent } from "../../src/thread/event.js";
-import { RunOutcome, ToolCallOutcome } from "../../src/thread/schema.js";
+import { ProcessOutcome, RunOutcome, ToolCallOutcome } from "../../src/thread/schema.js";
 import { readRecords } from "../loop/call-records.js";
 import { checkLog } from "../loop/log-rules.js";
 import { valuesOf } from "../support/agent.js";
@@ -60,6 +60,28 @@ test("where nobody can say yes, what needs one is denied, and nothing changes", 
   expect(await filesOf(project)).toEqual(await filesOf(sample));
 });
 
+test("the tour runs code, leaves a process running and stops it, searches documents and delegates, all of it for real", {
+  timeout: patienceMs,
+}, async () => {
+  expect(await heddle("index", ".")).toMatchObject({ code: 0, stderr: "" });
+  expect(await heddle("run", "--yes", "--json", "Take the tour")).toMatchObject({ code: 0, stderr: "" });
+  const [events, ofChild] = await readLogs();
+  expect(completed(events!).filter(({ success }) => !success)).toEqual([]);
+  expect(completed(events!).map(({ toolName }) => toolName)).toEqual([
+    ...["code_interpreter", "code_interpreter", "code_interpreter", "start_process"],
+    ...[expect.stringMatching(/^(?:read_process_output|list_processes)$/), expect.any(String)],
+    ...["stop_process", "file_search", "delegate_task"],
+  ]);
+  const summaries = completed(events!).map(({ summary }) => summary);
+  expect(summaries[0]).toMatch(/^Code ran in .+, 1 file produced$/);
+  expect(summaries).toContain("Started process p1");
+  expect(summaries).toContain("Stopped p1");
+  expect(summaries.at(-2)).toMatch(/^Found \d+ passages? in \d+ documents?$/);
+  expect(summaries.at(-1)).toMatch(/^Sub-agent finished \(2 tool calls, \d+ s\)$/);
+  expect(valuesOf(events!, "processExited")).toMatchObject([{ processId: "p1", outcome: ProcessOutcome.STOPPED }]);
+  expect(completed(ofChild!).map(({ toolName }) => toolName)).toEqual(["list_directory", "inform_user"]);
+});
+
 const heddle = (...args: string[]) => run(process.execPath, [command, ...args]);
 
 /** In the project, without what the environment of the tests may say. */
@@ -75,13 +97,23 @@ function run(program: string, args: readonly string[]): Promise<{ code: unknown;
 
 /** The only thread that there is, checked. */
 async function readLog(): Promise<readonly ThreadEvent[]> {
+  const logs = await readLogs();
+  expect(logs).toHaveLength(1);
+  return logs[0]!;
+}
+
+/** Of every thread, checked; those that nobody delegated a task to come first. */
+async function readLogs(): Promise<(readonly ThreadEvent[])[]> {
   const offline = await readOffline(join(project, ".heddle"));
   try {
     const { threads } = await offline.threads.list({ pageSize: 10, after: "" });
-    expect(threads).toHaveLength(1);
-    const events = await storedEvents(offline, threads[0]!.id);
-    checkLog(events, { records: await readRecords(offline, events) });
-    return events;
+    const logs: (readonly ThreadEvent[])[] = [];
+    for (const { id } of threads.sort((a, b) => a.parentThreadId.length - b.parentThreadId.length)) {
+      const events = await storedEvents(offline, id);
+      checkLog(events, { records: await readRecords(offline, events) });
+      logs.push(events);
+    }
+    return logs;
   } finally {
     await offline.close();
   }
