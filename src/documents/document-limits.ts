@@ -8,8 +8,8 @@ export const documentLimits = {
   /** What one search gives at most. */
   found: 50,
   /** Of one document. What has more is mostly markup. */
-  passages: 100_000,
+  passages: 65_536,
   /** Of all documents: the index of their words is kept in memory. */
-  passagesInAll: 200_000,
+  passagesInAll: 100_000,
   pdfPages: 5_000,
 } as const;

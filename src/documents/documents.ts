@@ -1,7 +1,7 @@
 // The documents that agents search: kept on disk (store/), cut into passages (reading/), and found by an index in memory (index/)
 // that is built from the store when it is first needed.
 
-import { setMaxListeners } from "node:events";
+import { setMaxListeners, setMaxListeners } from "node:events";
 import { HeddleError } from "../thread/errors.js";
 import type { DocumentAnswer, DocumentQuery, DocumentSearch, FoundPassage } from "../tool/documents/document-search.js";
 import {
@@ -54,6 +54,8 @@ export class Documents implements DocumentSearch {
   readonly #closing = new AbortController();
 
   private constructor(settings: DocumentsSettings) {
+    // As many listeners as there are puts under way.
+    setMaxListeners(0, this.#closing.signal);
     setMaxListeners(0, this.#closing.signal); // Each that is being stored listens.
     this.#settings = settings;
     this.#store = new DocumentStore(settings.dir);
@@ -86,8 +88,10 @@ export class Documents implements DocumentSearch {
     signal.throwIfAborted();
     const updateTimeMs = Date.now();
     const facts = { collection, name, mediaType, sizeBytes: data.length, sha256, reader: readerVersion, updateTimeMs };
-    const { entry, replaced } = await this.#store.put({ ...facts, ...read });
-    await this.#index.replaced(entry, replaced);
+    const document = { ...facts, ...read, number: this.#store.nextNumber() };
+    const entry = await this.#index.putWith({ ...document, documentNumber: document.number }, () =>
+      this.#store.put(document),
+    );
     return { document: storedDocument(entry), unchanged: false };
   }
 
@@ -121,7 +125,8 @@ export class Documents implements DocumentSearch {
     if (collection !== "") checkCollection(collection);
     const wanted = Math.max(1, Math.min(limit, documentLimits.found));
     const { hits, ranking } = await this.#index.search({ query, collection, limit: wanted }, signal);
-    return { passages: hits.flatMap((hit) => this.#found(hit) ?? []).slice(0, wanted), ranking };
+    const passages = hits.flatMap((hit) => this.#found(hit) ?? []).slice(0, wanted);
+    return { passages: passages.sort((a, b) => b.score - a.score), ranking };
   }
 
   /** Resolves when every passage has its vector, or the endpoint has failed and is left alone for a while. */

@@ -2,7 +2,7 @@
 // as the endpoint has answered. What has no vectors of the model is found in the store, so that nothing is forgotten when the
 // endpoint is away, the server stops, or another model is chosen.
 import type { DocumentEntry } from "../store/document-entry.js";
-import type { DocumentStore, Place } from "../store/document-store.js";
+import type { DocumentStore } from "../store/document-store.js";
 import { type EmbeddingsEndpoint, EmbeddingsError } from "./embeddings-endpoint.js";
 import { decodeBlock, encodeBlock, type VectorBlock } from "./vector-block.js";
 
@@ -33,7 +33,6 @@ const tries = 3;
 const restMs = { first: 2_000, last: 300_000 } as const;
 /** So many batches that are refused one after the other are taken for a setting that is wrong. */
 const mostRefused = 8;
-const pageOfDocuments = 50;
 
 export class Embedder {
   readonly #store: DocumentStore;
@@ -112,21 +111,16 @@ export class Embedder {
   }
 
   *#withoutVectors(): Generator<Pending> {
-    for (let after: Place | undefined; ; ) {
-      const page = this.#store.list({ collection: "", limit: pageOfDocuments, after });
-      for (const entry of page)
-        for (let leaf = 0; leaf < entry.leaves; leaf++) {
-          this.#closing.signal.throwIfAborted();
-          if (this.#refused.has(keyOf(entry.number, leaf)) || this.#hasVectors(entry.number, leaf)) continue;
-          // Passages that are damaged are the index's to report.
-          const passages = this.#store.passagesUnlessDamaged(entry.number, leaf);
-          if (passages === undefined) break;
-          const texts = passages.map(({ headings, text }) => [...headings, text].join("\n"));
-          yield { entry, documentNumber: entry.number, leaf, texts };
-        }
-      after = page.at(-1);
-      if (after === undefined) return;
-    }
+    for (const entry of this.#store.intact())
+      for (let leaf = 0; leaf < entry.leaves; leaf++) {
+        this.#closing.signal.throwIfAborted();
+        if (this.#refused.has(keyOf(entry.number, leaf)) || this.#hasVectors(entry.number, leaf)) continue;
+        // Passages that are damaged are the index's to report.
+        const passages = this.#store.passagesUnlessDamaged(entry.number, leaf);
+        if (passages === undefined) break;
+        const texts = passages.map(({ headings, text }) => [...headings, text].join("\n"));
+        yield { entry, documentNumber: entry.number, leaf, texts };
+      }
   }
 
   #hasVectors(documentNumber: number, leaf: number): boolean {

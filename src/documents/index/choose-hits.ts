@@ -26,15 +26,26 @@ export function fuse(rankings: readonly (readonly Hit[])[]): Hit[] {
   return [...scores].map(([id, score]) => ({ id, score }));
 }
 
-/** The first of a ranking, and at most a few of one document unless nothing else is left. The best first. */
-export function choose(ranking: readonly Hit[], limit: number, documentOf: (id: number) => number): Hit[] {
+/**
+ * The first of a ranking, and at most a few of one document unless nothing else is left; behind them, those that come next, in place
+ * of what is gone when it is looked up.
+ */
+export function choose(ranking: readonly Hit[], { limit, spare, documentOf }: Choice): Hit[] {
   const taken = new Map<number, number>();
-  const isFirst = (hit: Hit): boolean => {
-    const document = documentOf(hit.id);
-    taken.set(document, (taken.get(document) ?? 0) + 1);
-    return taken.get(document)! <= perDocument;
+  const isAmongFirst = ({ id }: Hit): boolean => {
+    const count = (taken.get(documentOf(id)) ?? 0) + 1;
+    taken.set(documentOf(id), count);
+    return count <= perDocument;
   };
-  const first = new Set(ranking.filter(isFirst).slice(0, limit));
-  const rest = new Set(ranking.filter((hit) => !first.has(hit)).slice(0, limit - first.size));
-  return ranking.filter((hit) => first.has(hit) || rest.has(hit));
+  const first = new Set(ranking.filter(isAmongFirst).slice(0, limit));
+  const others = ranking.filter((hit) => !first.has(hit));
+  const filling = new Set(others.slice(0, limit - first.size));
+  const chosen = ranking.filter((hit) => first.has(hit) || filling.has(hit));
+  return [...chosen, ...others.slice(filling.size, filling.size + spare)];
+}
+
+export interface Choice {
+  readonly limit: number;
+  readonly spare: number;
+  readonly documentOf: (id: number) => number;
 }

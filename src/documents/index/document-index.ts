@@ -18,8 +18,17 @@ export interface DocumentIndexOptions {
   readonly embeddingRestMs?: number | undefined;
 }
 
-/** Documents that are looked at at a time while the index is built: others can do something in between. */
-const pageOfDocuments = 50;
+/** A document that is about to be stored. */
+export interface LeavesToPut extends Place {
+  readonly documentNumber: number;
+  readonly leaves: readonly Uint8Array[];
+}
+
+interface Stored {
+  readonly entry: DocumentEntry;
+  readonly replaced: number | undefined;
+}
+
 /** Hits beyond those asked for, in place of documents that go while they are looked up. */
 const spareHits = 20;
 
@@ -52,29 +61,48 @@ export class DocumentIndex {
     return this.#damaged.has(documentNumber);
   }
 
-  /** Contract: the store has it already. Resolves when it can be found. */
-  async replaced(entry: DocumentEntry, before: number | undefined): Promise<void> {
-    const client = await this.#ready();
-    try {
-      await this.#addTo(client, entry);
-      if (before !== undefined) await this.removed(before);
-    } catch (reason) {
-      if (client.isAlive) throw reason;
-      // It is built anew from the store, and that has the document.
-      await this.#ready();
-    }
+  /**
+   * Stores a document with `store`, so that a search finds what was there before or what is there now, and never neither: the new
+   * passages are in the index before they are in the store, and the old ones until after.
+   */
+  async putWith(leaves: LeavesToPut, store: () => Promise<Stored>): Promise<DocumentEntry> {
+    const client = this.#alive();
+    await this.#announce(client, leaves);
+    const { entry, replaced } = await store().catch(async (reason) => {
+      await this.removed(leaves.documentNumber);
+      throw reason;
+    });
+    // Whoever builds it now may have looked before the document was there.
+    const now = this.#alive();
+    if (now !== undefined && now !== client) await this.#addTo(await this.#ready(), entry);
+    if (replaced !== undefined) await this.removed(replaced);
     this.#embedder?.wake();
+    return entry;
+  }
+
+  /** Contract: the store has it no more. */
+  async removed(documentNumber: number): Promise<void> {
+    this.#damaged.delete(documentNumber);
+    if (this.#alive() === undefined) return;
+    const client = await this.#ready();
+    await client.tell({ type: "remove", documentNumber }).catch((reason) => {
+      // One that is built anew does not know it.
+      if (client.isAlive) throw reason;
+    });
+  }
+
+  async #announce(client: IndexClient | undefined, { collection, name, documentNumber, leaves }: LeavesToPut) {
+    if (client === undefined) return;
+    await this.#built?.catch(() => undefined);
+    for (const [leaf, passages] of leaves.entries())
+      await client.tell({ type: "leaf", documentNumber, collection, name, leaf, passages }).catch((reason) => {
+        if (client.isAlive) throw reason;
+      });
   }
 
   /** Resolves when every passage has its vector, or the embedder rests. */
   async embedded(): Promise<void> {
     await this.#embedder?.settled();
-  }
-
-  async removed(documentNumber: number): Promise<void> {
-    const client = await this.#ready();
-    await client.tell({ type: "remove", documentNumber });
-    this.#damaged.delete(documentNumber);
   }
 
   async search(
@@ -83,7 +111,7 @@ export class DocumentIndex {
   ): Promise<IndexAnswer> {
     const client = await until(signal, this.#ready());
     const vector = await this.#queries?.of(query, signal);
-    const request = { type: "search", query, collection, limit: limit + spareHits, vector } as const;
+    const request = { type: "search", query, collection, limit, spare: spareHits, vector } as const;
     return until(signal, client.search(request));
   }
 
@@ -93,9 +121,14 @@ export class DocumentIndex {
     await this.#client?.close();
   }
 
+  /** Undefined where nobody has searched yet: it will be built from the store. */
+  #alive(): IndexClient | undefined {
+    return this.#client?.isAlive === true ? this.#client : undefined;
+  }
+
   #ready(): Promise<IndexClient> {
     if (this.#isClosed) return Promise.reject(new HeddleError("shutting_down", "The documents are closed"));
-    if (this.#client?.isAlive !== true) {
+    if (this.#alive() === undefined) {
       this.#client = new IndexClient();
       this.#built = this.#build(this.#client);
       // Whoever waits is told; a build that nobody waits for any more must not end the process.
@@ -107,11 +140,12 @@ export class DocumentIndex {
   /** What changes meanwhile is told by whoever changed it, behind this. */
   async #build(client: IndexClient): Promise<IndexClient> {
     this.#damaged.clear();
-    for (let after: Place | undefined; ; ) {
-      const page = this.#store.list({ collection: "", limit: pageOfDocuments, after });
-      for (const entry of page) await this.#addTo(client, entry);
-      after = page.at(-1);
-      if (after === undefined) break;
+    try {
+      for (const entry of this.#store.intact(() => this.#onProblem(damagedEntry()))) await this.#addTo(client, entry);
+    } catch (reason) {
+      // The next one who asks tries again.
+      await client.close();
+      throw reason;
     }
     this.#embedder?.wake();
     return client;
@@ -148,6 +182,11 @@ export class DocumentIndex {
     this.#onProblem(new HeddleError("storage_failed", message, { detail: { path: name } }));
   }
 }
+
+const damagedEntry = (): HeddleError =>
+  new HeddleError("storage_failed", "A document fails its checksum and is not found: index your documents again", {
+    detail: { path: "documents" },
+  });
 
 /** The result, unless the caller leaves before. */
 function until<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {

@@ -8,7 +8,7 @@ import type { FromThread, IndexAnswer, IndexRequest, SearchIndex, ToThread } fro
 const threadUrl = moduleBeside(import.meta.url, "index-thread");
 
 /** What documentLimits.passagesInAll take, and some. Vectors lie outside of it. */
-const heapMb = 4_096;
+const heapMb = 2_048;
 
 interface Waiting {
   resolve(answer: IndexAnswer | undefined): void;

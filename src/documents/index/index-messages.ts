@@ -37,6 +37,8 @@ export interface SearchIndex {
   /** Empty: all. */
   readonly collection: string;
   readonly limit: number;
+  /** So many more, in place of those that are gone when they are looked up. */
+  readonly spare: number;
   readonly vector: Float32Array | undefined;
 }
 

@@ -71,7 +71,7 @@ export class PassageIndex {
     this.#documents.delete(documentNumber);
   }
 
-  #search({ query, collection, limit, vector }: SearchIndex): IndexAnswer {
+  #search({ query, collection, limit, spare, vector }: SearchIndex): IndexAnswer {
     const isWanted = (id: number): boolean =>
       collection === "" || this.#documents.get(documentOf(id))?.collection === collection;
     const byWords = ranked(this.#words.search(query, isWanted), this.#compare);
@@ -80,7 +80,7 @@ export class PassageIndex {
       ? ranked(fuse([byWords, ranked(this.#vectors.search(vector, isWanted), this.#compare)]), this.#compare)
       : byWords;
     return {
-      hits: choose(ranking, limit, documentOf).map((hit) => this.#located(hit)),
+      hits: choose(ranking, { limit, spare, documentOf }).map((hit) => this.#located(hit)),
       ranking: isHybrid ? "hybrid" : "text",
     };
   }

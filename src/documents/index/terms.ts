@@ -12,12 +12,16 @@ const stopWords: ReadonlySet<string> = new Set(
 /** Nobody writes longer words; what is longer is data. */
 const longestTerm = 64;
 /** What a query is searched with at most. */
-const mostQueryTerms = 48;
+const mostQueryTerms = 32;
 
 const spaceless =
   "\\p{Script=Han}\\p{Script=Hiragana}\\p{Script=Katakana}\\p{Script=Hangul}\\p{Script=Thai}\\p{Script=Lao}\\p{Script=Khmer}\\p{Script=Myanmar}ー";
 const words = new RegExp(`[${spaceless}]+|(?:(?![${spaceless}])[\\p{L}\\p{N}\\p{M}])+`, "gu");
 const isSpaceless = new RegExp(`^[${spaceless}]`, "u");
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: all of ASCII is meant.
+const isPlain = /^[\x00-\x7f]*$/;
+const plainWords = /[a-z0-9]+/g;
 
 /** All terms of a text, in order. */
 export const termsOf = (text: string): string[] => rawWords(text).flatMap((word) => indexed(word));
@@ -38,7 +42,9 @@ export function queryTerms(query: string): QueryTerm[] {
   return [...terms.values()].slice(0, mostQueryTerms);
 }
 
-const rawWords = (text: string): string[] => folded(text).match(words) ?? [];
+/** Most texts are plain, and found out to be so ten times as fast as they are taken apart otherwise. */
+const rawWords = (text: string): string[] =>
+  (isPlain.test(text) ? text.toLowerCase().match(plainWords) : folded(text).match(words)) ?? [];
 
 /** Accents are taken off letters of the kind that English has; marks of other scripts are part of their words. */
 const folded = (text: string): string =>
@@ -52,17 +58,30 @@ const folded = (text: string): string =>
 const plain: Readonly<Record<string, string>> = { ß: "ss", æ: "ae", œ: "oe", ø: "o", ł: "l", đ: "d", ð: "d" };
 
 function indexed(word: string): string[] {
-  if (!isSpaceless.test(word)) return [stem(word.slice(0, longestTerm))];
+  if (!isSpaceless.test(word)) return [termOf(word)];
   const characters = [...word];
   return [...characters, ...pairs(characters)];
 }
 
 /** Pairs say more than characters, which are only asked for where there is but one. */
 function asked(word: string): string[] {
-  if (!isSpaceless.test(word)) return [stem(word.slice(0, longestTerm))];
+  if (!isSpaceless.test(word)) return [termOf(word)];
   const characters = [...word];
   return characters.length === 1 ? characters : pairs(characters);
 }
 
 const pairs = (characters: readonly string[]): string[] =>
   characters.slice(1).map((character, index) => characters[index]! + character);
+
+/** Most words come again and again. */
+const known = new Map<string, string>();
+const mostKnown = 50_000;
+
+function termOf(word: string): string {
+  const found = known.get(word);
+  if (found !== undefined) return found;
+  if (known.size >= mostKnown) known.clear();
+  const term = stem(word.slice(0, longestTerm));
+  known.set(word, term);
+  return term;
+}

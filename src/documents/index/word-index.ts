@@ -17,7 +17,7 @@ export interface Hit {
 
 const boost = { name: 1.5, heading: 2, text: 1 } as const;
 const weights = { prefix: 0.3, fuzzy: 0.2 } as const;
-/** Shorter words begin too many others, or are a letter away from them. */
+/** Shorter words begin too many others, or are a letter away from them. What holds a digit is meant as it stands. */
 const prefixUnits = 4;
 const fuzzyUnits = 5;
 /** More than anybody is shown, also where one document has most of them. */
@@ -52,13 +52,13 @@ export class WordIndex {
   #find(terms: ReturnType<typeof queryTerms>, isWanted: (id: number) => boolean): Hit[] {
     const words = new Set(terms.filter(({ isWord }) => isWord).map(({ term }) => term));
     const isLoose = (term: string, units: number): boolean =>
-      terms.length <= loosenedTerms && words.has(term) && term.length >= units;
+      terms.length <= loosenedTerms && words.has(term) && term.length >= units && !/\d/.test(term);
     const found = this.#words.search(terms.map(({ term }) => term).join(" "), {
       tokenize: (text) => text.split(" "),
       boost: { ...boost },
       weights: { ...weights },
       prefix: (term) => isLoose(term, prefixUnits),
-      fuzzy: (term) => isLoose(term, fuzzyUnits) && /^\D+$/.test(term) && (term.length < 8 ? 1 : 2),
+      fuzzy: (term) => isLoose(term, fuzzyUnits) && (term.length < 8 ? 1 : 2),
       filter: ({ id }) => isWanted(id as number),
     });
     return found.slice(0, mostHits).map(({ id, score }) => ({ id: id as number, score }));

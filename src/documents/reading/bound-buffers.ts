@@ -16,17 +16,28 @@ const widerTypes = ["Float32Array", "Float64Array", "ArrayBuffer"];
 
 /**
  * From here on, all buffers that this thread makes have `bytes` together, those that are gone already too. One more is a RangeError,
- * and from then on every one is. Returns whether that has happened.
+ * and from then on every one is. Resolves when that happens: whoever makes them may not tell.
  */
-export function boundBuffers(bytes: number): () => boolean {
+export function boundBuffers(bytes: number): Promise<void> {
+  const { promise, resolve } = withResolvers();
   let left = bytes;
   const count = (made: number): void => {
     if (made < countedBytes) return;
     left -= made;
-    if (left < 0) throw new RangeError("The buffers of this thread have taken too much memory");
+    if (left >= 0) return;
+    resolve();
+    throw new RangeError("The buffers of this thread have taken too much memory");
   };
   for (const name of [...types, ...widerTypes]) bound(name as "Uint8Array", count);
-  return () => left < 0;
+  return promise;
+}
+
+function withResolvers(): { promise: Promise<void>; resolve: () => void } {
+  let resolve = (): void => undefined;
+  const promise = new Promise<void>((settle) => {
+    resolve = settle;
+  });
+  return { promise, resolve };
 }
 
 function bound(name: "Uint8Array", count: (bytes: number) => void): void {

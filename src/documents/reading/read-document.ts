@@ -27,8 +27,8 @@ const makeLeavesUrl = moduleBeside(import.meta.url, "make-leaves");
 const readHtmlUrl = moduleBeside(import.meta.url, "../../tool/web/read-html");
 
 /** Rejects with `unsupported_document` when it cannot be read, with `limit_exceeded` when there is too much in it. */
-export const readDocument = (upload: CheckedUpload, signal: AbortSignal): Promise<MadeLeaves> =>
-  within({ signal, ms: readMs, late: tooTangled }, async (inTime) => cut(await textOf(upload, inTime), inTime));
+export const readDocument = (upload: CheckedUpload, signal: AbortSignal, limitMs = readMs): Promise<MadeLeaves> =>
+  within({ signal, ms: limitMs, late: tooTangled }, async (inTime) => cut(await textOf(upload, inTime), inTime));
 
 async function textOf({ mediaType, name, data }: CheckedUpload, signal: AbortSignal): Promise<Text> {
   if (mediaType === "application/pdf") return pdfText(data, signal);

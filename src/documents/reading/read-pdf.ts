@@ -21,16 +21,14 @@ export type PdfProblem = "ENCRYPTED" | "BROKEN" | "TOO_LARGE";
 const bufferBytes = 1024 * 1024 * 1024;
 
 export default async function readPdf({ bytes, mostPages, mostUnits }: PdfJob): Promise<PdfPages> {
-  const isExhausted = boundBuffers(bufferBytes);
-  try {
-    const pages = await readPages(bytes, { mostPages, mostUnits });
-    // pdf.js goes on after most errors, and gives what it could read: here that is not the whole.
-    if (isExhausted()) throw problem("TOO_LARGE");
-    return pages;
-  } catch (reason) {
-    if (reason instanceof ToolFailure) throw reason;
-    throw problem(isExhausted() ? "TOO_LARGE" : isLocked(reason) ? "ENCRYPTED" : "BROKEN", reason);
-  }
+  // pdf.js goes on after most errors, and gives what it could read, or nothing: here neither would do.
+  const exhausted = boundBuffers(bufferBytes).then(() => Promise.reject(problem("TOO_LARGE")));
+  return Promise.race([exhausted, readPages(bytes, { mostPages, mostUnits }).catch(worded)]);
+}
+
+function worded(reason: unknown): never {
+  if (reason instanceof ToolFailure) throw reason;
+  throw problem(isLocked(reason) ? "ENCRYPTED" : "BROKEN", reason);
 }
 
 async function readPages(bytes: Uint8Array, { mostPages, mostUnits }: Omit<PdfJob, "bytes">): Promise<PdfPages> {

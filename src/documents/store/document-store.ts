@@ -11,10 +11,12 @@ import { after, collectionEnd, collectionPrefix, documentKey, leafKey } from "./
 import { type DocumentTables, openTables } from "./document-tables.js";
 import { decodeLeaf } from "./passage-leaf.js";
 
-const nextNumberKey = Buffer.from("next number");
+const lastNumberKey = Buffer.from("last number");
 const passageCountKey = Buffer.from("passages");
 
-export interface NewDocument extends Omit<DocumentEntry, "number" | "leaves"> {
+const entriesAtATime = 50;
+
+export interface NewDocument extends Omit<DocumentEntry, "leaves"> {
   /** Of encodeLeaves. */
   readonly leaves: readonly Uint8Array[];
 }
@@ -27,10 +29,17 @@ export interface Place {
 export class DocumentStore {
   readonly #dir: string;
   readonly #commits: Commits;
+  #lastNumber: number;
 
   constructor(dir: string) {
     this.#dir = dir;
     this.#commits = new Commits(dir, openTables(dir));
+    this.#lastNumber = this.#commits.look((tables) => this.#figure(tables, lastNumberKey));
+  }
+
+  /** For a document that is to be put. It counts as used once something is put. */
+  nextNumber(): number {
+    return ++this.#lastNumber;
   }
 
   get({ collection, name }: Place): DocumentEntry | undefined {
@@ -56,6 +65,21 @@ export class DocumentStore {
     });
   }
 
+  /** All documents, in order, those that come or go meanwhile perhaps. Damaged ones are counted by `onDamaged`, and left out. */
+  *intact(onDamaged: () => void = () => undefined): Generator<DocumentEntry> {
+    for (let start = Buffer.from([0]); ; ) {
+      const page = this.#commits.look(({ documents }) => [...documents.getRange({ start, limit: entriesAtATime })]);
+      for (const { value } of page) {
+        const entry = this.#entryUnlessDamaged(value);
+        if (entry === undefined) onDamaged();
+        else yield entry;
+      }
+      const last = page.at(-1);
+      if (last === undefined) return;
+      start = after(last.key);
+    }
+  }
+
   count(collection: string): number {
     return this.#commits.look(({ documents }) =>
       collection === ""
@@ -69,19 +93,18 @@ export class DocumentStore {
     return this.#commits.commit((tables) => {
       const key = documentKey(document.collection, document.name);
       const before = this.#entryUnlessDamaged(tables.documents.getBinary(key));
-      const number = this.#figure(tables, nextNumberKey) + 1;
       const passages = this.#figure(tables, passageCountKey) - (before?.passages ?? 0) + document.passages;
       if (passages > documentLimits.passagesInAll) throw tooMuch();
-      const entry: DocumentEntry = { ...document, number, leaves: leaves.length };
+      const entry: DocumentEntry = { ...document, leaves: leaves.length };
       const write: Operation[] = [
         ...(before ? removal(before) : []),
         { table: "documents", key, value: seal(encodeEntry(entry)) },
         ...leaves.map((leaf, index) => ({
           table: "passages" as const,
-          key: leafKey(number, index),
+          key: leafKey(entry.number, index),
           value: Buffer.from(leaf.buffer, leaf.byteOffset, leaf.length),
         })),
-        figureOperation(nextNumberKey, number),
+        figureOperation(lastNumberKey, this.#lastNumber),
         figureOperation(passageCountKey, passages),
       ];
       return { write, result: { entry, replaced: before?.number } };
