@@ -8,7 +8,7 @@ type FileSystem = PyodideAPI["FS"];
 /** The parts of Emscripten's file system in memory that hold what files hold. */
 interface MemoryNode {
   usedBytes: number;
-  readonly contents: Readonly<Record<string, MemoryNode>> | Uint8Array;
+  readonly contents: Readonly<Record<string, MemoryNode>> | ArrayBufferView;
 }
 interface MemoryFiles {
   ops_table: { file: { stream: { write: WriteFile } } };
@@ -123,7 +123,7 @@ function boundFiles(python: PyodideAPI, limit: number): void {
 }
 
 function sizeOf({ contents, usedBytes }: MemoryNode): number {
-  if (contents instanceof Uint8Array) return usedBytes;
+  if (ArrayBuffer.isView(contents)) return usedBytes;
   if (typeof contents !== "object" || contents === null) return 0;
   return Object.values(contents).reduce((sum, node) => sum + sizeOf(node), 0);
 }

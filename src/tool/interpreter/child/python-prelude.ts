@@ -44,7 +44,8 @@ def failed(error, units):
     own = error.__traceback__
     while own is not None and own.tb_frame.f_code.co_filename == own_file:
         own = own.tb_next
-    first = (str(error).strip().splitlines() or [""])[0]
+    said = error.msg if isinstance(error, SyntaxError) else error
+    first = (str(said).strip().splitlines() or [""])[0]
     kind = type(error).__name__
     trace = "".join(traceback.format_exception(type(error), error, own))
     return json.dumps({"line": cut(f"{kind}: {first}" if first else kind, 2000), "trace": cut(trace, units)})
