@@ -1,7 +1,6 @@
 // The documents that agents search: kept on disk (store/), cut into passages (reading/), and found by an index in memory (index/)
 // that is built from the store when it is first needed.
-
-import { setMaxListeners, setMaxListeners } from "node:events";
+import { setMaxListeners } from "node:events";
 import { HeddleError } from "../thread/errors.js";
 import type { DocumentAnswer, DocumentQuery, DocumentSearch, FoundPassage } from "../tool/documents/document-search.js";
 import {
@@ -54,8 +53,6 @@ export class Documents implements DocumentSearch {
   readonly #closing = new AbortController();
 
   private constructor(settings: DocumentsSettings) {
-    // As many listeners as there are puts under way.
-    setMaxListeners(0, this.#closing.signal);
     setMaxListeners(0, this.#closing.signal); // Each that is being stored listens.
     this.#settings = settings;
     this.#store = new DocumentStore(settings.dir);

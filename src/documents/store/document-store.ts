@@ -67,7 +67,7 @@ export class DocumentStore {
 
   /** All documents, in order, those that come or go meanwhile perhaps. Damaged ones are counted by `onDamaged`, and left out. */
   *intact(onDamaged: () => void = () => undefined): Generator<DocumentEntry> {
-    for (let start = Buffer.from([0]); ; ) {
+    for (let start: Buffer = Buffer.from([0]); ; ) {
       const page = this.#commits.look(({ documents }) => [...documents.getRange({ start, limit: entriesAtATime })]);
       for (const { value } of page) {
         const entry = this.#entryUnlessDamaged(value);
