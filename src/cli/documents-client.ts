@@ -1,4 +1,5 @@
 // What the commands about documents ask of a server.
+import { setTimeout } from "node:timers/promises";
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { ConnectError } from "@connectrpc/connect";
 import type {
@@ -88,18 +89,7 @@ async function whereThereIsRoom<Answer>(
       return await send();
     } catch (reason) {
       if (attempt === mostTries || reasonOf(ConnectError.from(reason)) !== "LIMIT_EXCEEDED") throw reason;
-      await pause(firstPauseMs * 2 ** (attempt - 1), signal);
+      await setTimeout(firstPauseMs * 2 ** (attempt - 1), undefined, { signal });
     }
   }
 }
-
-const pause = (ms: number, signal: AbortSignal): Promise<void> =>
-  new Promise((resolve, reject) => {
-    const timer = setTimeout(resolve, ms);
-    const stop = () => {
-      clearTimeout(timer);
-      reject(signal.reason);
-    };
-    if (signal.aborted) stop();
-    signal.addEventListener("abort", stop, { once: true });
-  });
