@@ -33,6 +33,9 @@ export class RecordedProcesses implements ProcessJournal {
   begin({ threadId, toolCallId, command }: ProcessBeginning): Promise<string> {
     return this.#recorder!.write(keyOf(threadId), (draft) => {
       const { runId } = draft.document;
+      // One that was called off and went on nevertheless.
+      if (!draft.state.calls.has(toolCallId))
+        throw new ToolFailure("The call is over: it starts nothing any more", { code: "ECANCELED" });
       if (draft.document.processes.length >= limits.processes)
         throw new ToolFailure(`${limits.processes} processes run in this thread already; stop some first`, {
           code: "EAGAIN",
