@@ -14,7 +14,11 @@ import type { Recorder } from "./recorder/recorder.js";
 import { HeddleError } from "./thread/errors.js";
 import type { Tool } from "./thread/schema.js";
 import { builtinNames, builtinTools } from "./tool/builtin/index.js";
+import { type CommandSettings, prepareCommands } from "./tool/command/commands.js";
+import { SearchedDocuments } from "./tool/documents/searched-documents.js";
+import { Interpreters } from "./tool/interpreter/interpreters.js";
 import { loadToolModules } from "./tool/load-modules.js";
+import { Processes } from "./tool/process/processes.js";
 import { ToolRegistry } from "./tool/registry.js";
 import type { ThreadBound } from "./tool/thread-bound.js";
 
@@ -32,6 +36,8 @@ interface ToolParts {
   readonly bound: readonly ThreadBound[];
   readonly journal: RecordedProcesses;
   readonly subRuns: ChildRuns;
+  /** What file_search looks into. */
+  readonly documents: SearchedDocuments;
 }
 
 /** No models and no tools: for looking only. */
@@ -41,6 +47,7 @@ export const nobody = (): AgentParts => ({
   bound: [],
   journal: new RecordedProcesses(),
   subRuns: new ChildRuns(noDelegation),
+  documents: new SearchedDocuments(),
 });
 
 const noDelegation = { depth: 0, atOnce: 0, perRun: 0 };
@@ -62,16 +69,32 @@ export const listTools = async (agent: AgentConfig): Promise<readonly Tool[]> =>
 async function loadTools(agent: AgentConfig, hidden: readonly string[]): Promise<ToolParts> {
   const journal = new RecordedProcesses();
   const subRuns = new ChildRuns(agent.delegation);
-  const bound: ThreadBound[] = [];
+  const documents = new SearchedDocuments();
+  const commands = { ...agent.commands, hidden };
+  const processes = loadProcesses(agent.workspace, commands, journal);
+  const { sandbox } = agent.commands;
+  const interpreters = new Interpreters({ ...agent.interpreter, sandbox, workspace: agent.workspace });
+  const bound: ThreadBound[] = [interpreters, ...(processes ? [processes] : [])];
   const builtin = builtinTools({
     ...agent,
-    commands: { ...agent.commands, hidden },
+    documents,
+    commands,
+    interpreters,
+    ...(processes && { processes }),
     ...(agent.delegation.depth > 0 && { subRuns }),
   });
   const tools = new ToolRegistry([...builtin, ...(await loadToolModules(agent.tools))]);
   checkPolicy(agent, tools);
-  return { tools, bound, journal, subRuns };
+  return { tools, bound, journal, subRuns, documents };
 }
+
+/** They run in the workspace, as other commands do. */
+const loadProcesses = (
+  workspace: string | undefined,
+  commands: CommandSettings,
+  journal: RecordedProcesses,
+): Processes | undefined =>
+  workspace === undefined ? undefined : new Processes({ commands: prepareCommands(commands, workspace), journal });
 
 /** A slip in the name of a tool that is to be denied would allow it. */
 function checkPolicy({ policy }: AgentConfig, registry: ToolRegistry): void {

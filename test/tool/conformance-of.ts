@@ -11,7 +11,11 @@ export const startsSomething: ReadonlySet<string> = new Set([
   "git_diff",
   "glob_files",
   "grep_files",
+  "list_processes",
+  "read_process_output",
   "run_command",
+  "start_process",
+  "stop_process",
   "web_fetch",
 ]);
 

@@ -61,9 +61,22 @@ export const sampleId = "p900";
 const sampleCommand = `echo one; echo two; exec sleep 8${process.pid % 1000}.75`;
 const made: Processes[] = [];
 
+const sampleThread = new KeptContext().threadId;
+
+/** Suites that run tools in threads of their own find the sample all the same. */
+class SampleProcesses extends Processes {
+  override of() {
+    return super.of(sampleThread);
+  }
+
+  override find(_threadId: string, id: string) {
+    return super.find(sampleThread, id);
+  }
+}
+
 export function sampleProcesses(settings: CommandSettings): Processes {
   const commands = prepareCommands(settings, undefined);
-  const processes = new Processes({ commands, journal: new SampleJournal(), firstMomentsMs: 50 });
+  const processes = new SampleProcesses({ commands, journal: new SampleJournal(), firstMomentsMs: 50 });
   made.push(processes);
   return processes;
 }
@@ -72,8 +85,8 @@ export function sampleProcesses(settings: CommandSettings): Processes {
 export async function startSample(): Promise<void> {
   const context = new KeptContext({ workspace: tmpdir() });
   for (const processes of made) {
-    if (processes.of(context.threadId).some(isSampleRunning)) continue;
-    await processes.endThread(context.threadId);
+    if (processes.of(sampleThread).some(isSampleRunning)) continue;
+    await processes.endThread(sampleThread);
     await processes.start({ command: sampleCommand }, context);
   }
 }

@@ -64,6 +64,7 @@ describe.each(all.map((tool) => [tool.name, tool] as const))("%s", (name, tool) 
       revision: text,
       url: text,
       query: text,
+      process_id: text,
       code: text,
       task: text,
       ...spoken,
@@ -75,7 +76,7 @@ describe.each(all.map((tool) => [tool.name, tool] as const))("%s", (name, tool) 
   test.each([
     "null",
     "[]",
-    '{"path": 1, "question": 1, "message": 1, "summary": 1, "thoughts": 1, "revision": 1}',
+    '{"path": 1, "question": 1, "message": 1, "summary": 1, "thoughts": 1, "revision": 1, "include_ended": 1}',
     "{",
   ])("does not take %s", (text) => {
     expect(checkInput(tool, text).ok).toBe(false);
