@@ -181,9 +181,15 @@ function optionsFor({ options, tokens }: Run): RunOptions {
   const left = options.maxTokens - tokens;
   return {
     ...inherited,
-    instructions: [options.instructions, role].filter((text) => text !== "").join("\n\n"),
+    instructions: withRole(options.instructions),
     maxTokens: options.maxTokens === 0n ? 0n : left > 1n ? left : 1n,
   };
+}
+
+/** Said once, however deep it is. */
+function withRole(instructions: string): string {
+  if (instructions.endsWith(role)) return instructions;
+  return instructions === "" ? role : `${instructions}\n\n${role}`;
 }
 
 /** Why the call ends, as the run below is told. */

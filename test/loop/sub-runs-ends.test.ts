@@ -6,6 +6,7 @@ import { openMemoryLog } from "../../src/log/memory.js";
 import { recover } from "../../src/recorder/recover.js";
 import { HeddleError } from "../../src/thread/errors.js";
 import type { ThreadEvent } from "../../src/thread/event.js";
+import { decodeFrames } from "../../src/thread/frame.js";
 import {
   ApprovalDecision,
   RunOptionsSchema,
@@ -251,6 +252,33 @@ test("T1: a run below that could not be called off at once is ended as soon as t
   await vi.waitFor(async () => expect((await server.threads.get(childId)).state).toBe(WireThreadState.IDLE));
   checkLog(await storedEvents(server, childId));
   expect(isFull).toBe(false);
+});
+
+test("T1: a run that breaks beside a task waits for it: nothing goes on below a run that is over", async () => {
+  const memory = openMemoryLog();
+  let hasBroken = false;
+  const log = replaced(memory, {
+    append: async (key, head, batch) => {
+      const ended = [...decodeFrames(Buffer.concat(batch.frames))].filter(isCase("toolCallComplete"));
+      if (hasBroken || !valuesOf(ended, "toolCallComplete").some(({ toolName }) => toolName === "quick"))
+        return memory.append(key, head, batch);
+      hasBroken = true;
+      throw new HeddleError("storage_full", "No space is left", { detail: { path: "memory" } });
+    },
+  });
+  const work = new Workbench();
+  const both = called({ name: "delegate_task", input: { task: "it", prompt: "it" } }, { name: "quick" });
+  const model = family({ Go: [both], it: [called({ name: "work" }), said("Done")] });
+  const server = core({ log, model, tools: [work.tool, tool("quick")], delegation: {} });
+  const { threadId } = await send(server);
+  const [id] = await work.started(1);
+  await vi.waitFor(() => expect(hasBroken).toBe(true));
+  expect((await server.threads.get(threadId)).state).toBe(WireThreadState.RUNNING);
+  work.finish(id!);
+  const events = await wholeFamily(server, threadId);
+  expect(valuesOf(events, "runCompleted")).toMatchObject([{ outcome: RunOutcome.INTERRUPTED }]);
+  const [child] = await below(server, events);
+  expect(isBefore(child!.at(-1)!, events.at(-1)!)).toBe(true);
 });
 
 test("T1: a run with a call at work is not suspended for another that waits, also when it was taken up again", async () => {

@@ -218,6 +218,8 @@ describe("limits", () => {
     const { events } = await play(server);
     const offered = (prompt: string) =>
       model.requests.find(({ messages }) => messages[0]!.text === prompt)!.tools.map(({ name }) => name);
+    const told = model.requests.map(({ instructions }) => instructions.match(/You are a sub-agent/g)?.length ?? 0);
+    expect(Math.max(...told)).toBe(1);
     expect([offered("Go"), offered("one"), offered("two")]).toEqual([["delegate_task"], ["delegate_task"], []]);
     const [first] = valuesOf(events, "toolCallCreated");
     const [second] = valuesOf(await storedEvents(server, first!.childThreadId), "toolCallCreated");
