@@ -1,7 +1,7 @@
 // The hot path of a call with one answer, in binary gRPC, gRPC-Web and Connect: straight off the request's stream and back.
-// Connect's adapter makes iterators, headers and signals for every call, that hold its message until the last of them is
-// collected; with large messages and many of them that is most of what a server holds. Here nothing refers to a message but
-// whoever works on it. Everything else is the Connect handler's (routes.ts); both pass the same tests.
+// Connect's adapter makes iterators, headers and signals for every call; part of the messages outlives its call among them,
+// and gets old before it is collected. Here nothing refers to a message but whoever works on it. Everything else is the Connect
+// handler's (routes.ts); both pass the same tests.
 import {
   create,
   type DescMessage,
