@@ -120,7 +120,8 @@ function resultSuite(under: ToolUnderTest): void {
       expect(mediaType).toMatch(/^[a-z]+\/[a-z0-9.+-]+(?:; ?charset=utf-8)?$/);
     }
     for (const { path, line = 1 } of locations) {
-      expect(`${path}/`.startsWith(`${workspace.path}/`), path).toBe(true);
+      const isDocument = /^document:[a-z0-9._-]+\/\S+$/.test(path);
+      expect(isDocument || `${path}/`.startsWith(`${workspace.path}/`), path).toBe(true);
       expect(line).toBeGreaterThanOrEqual(1);
     }
   });

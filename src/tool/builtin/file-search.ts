@@ -59,7 +59,7 @@ export const fileSearch = (documents: DocumentSearch) =>
       return {
         result: { query, ranking, passages: passages.map(shown) },
         summary: passages.length === 0 ? `Found nothing for "${oneLine(query)}"` : foundWords(passages),
-        locations: passages.map(({ documentName, firstLine }) => ({ path: documentName, line: firstLine })),
+        locations: passages.map((found) => ({ path: addressOf(found), line: found.firstLine })),
       };
     },
     toModel: ({ passages }) =>
@@ -105,6 +105,10 @@ const shown = ({ documentName, collection, firstLine, lastLine, page, headings, 
   text,
   score,
 });
+
+/** A location is a path or a URI: `document:default/handbook.md`. Nobody knows where on a disk the document came from. */
+const addressOf = ({ collection, documentName }: FoundPassage): string =>
+  `document:${collection}/${encodeURI(documentName).replace(/[?#]/g, encodeURIComponent)}`;
 
 function foundWords(passages: readonly FoundPassage[]): string {
   const documents = new Set(passages.map(({ collection, documentName }) => `${collection}\0${documentName}`)).size;

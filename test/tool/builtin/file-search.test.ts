@@ -50,9 +50,9 @@ describe("file_search", () => {
     expect(started).toBe('Searching your files for "refund policy"');
     expect(outcome.summary).toBe("Found 3 passages in 2 documents");
     expect(outcome.locations).toEqual([
-      { path: "handbook.md", line: 12 },
-      { path: "terms.pdf", line: 7 },
-      { path: "handbook.md", line: 40 },
+      { path: "document:default/handbook.md", line: 12 },
+      { path: "document:legal/terms.pdf", line: 7 },
+      { path: "document:default/handbook.md", line: 40 },
     ]);
     expect(outcome.result.passages[1]).toMatchObject({ document: "terms.pdf", collection: "legal", page: 4 });
     expect(outcome.result.passages[0]).not.toHaveProperty("page");
