@@ -125,6 +125,11 @@ export class InterpreterProcess {
     );
   }
 
+  /** As it is when the server is gone: it ends by itself. */
+  hangUp(): void {
+    this.#child.stdin!.destroy();
+  }
+
   /** Looks at what it uses all the time, and ends it when that is too much. The function that it returns stops that. */
   watch(): () => void {
     return watchProcesses(this.#live, this.#limits, (excess) => void this.end(excess));

@@ -51,8 +51,6 @@ const remembered = 10_000;
 
 export class Interpreters implements ThreadBound {
   readonly wall: Wall;
-  readonly timeoutMs: number;
-  readonly memoryBytes: number;
   readonly #settings: InterpreterSettings;
   readonly #places = new Map<string, Place>();
   readonly #spare: Spare;
@@ -62,9 +60,15 @@ export class Interpreters implements ThreadBound {
   constructor(settings: InterpreterSettings) {
     this.#settings = settings;
     this.wall = findWall(settings);
-    this.timeoutMs = settings.timeoutMs;
-    this.memoryBytes = settings.memoryBytes;
     this.#spare = new Spare(() => InterpreterProcess.start({ wall: this.wall, memoryBytes: settings.memoryBytes }));
+  }
+
+  get timeoutMs(): number {
+    return this.#settings.timeoutMs;
+  }
+
+  get memoryBytes(): number {
+    return this.#settings.memoryBytes;
   }
 
   /** Runs the code when it is the thread's turn. */
@@ -102,12 +106,17 @@ export class Interpreters implements ThreadBound {
     await Promise.all([this.#spare.close(), ...[...this.#places.keys()].map((threadId) => this.endThread(threadId))]);
   }
 
-  /** Processes of threads, and the one that is loaded ahead. */
-  get pids(): { readonly threads: ReadonlyMap<string, number>; readonly spare: number | undefined } {
+  /** The process of each thread that has one. */
+  get pids(): ReadonlyMap<string, number> {
     const live = [...this.#places].flatMap(([threadId, { process }]) =>
       process === undefined || process.isOver ? [] : [[threadId, process.pid] as const],
     );
-    return { threads: new Map(live), spare: this.#spare.pid };
+    return new Map(live);
+  }
+
+  /** The one that is loaded ahead. */
+  get spare(): { readonly pid: number; readonly loaded: ReadonlySet<Language> } | undefined {
+    return this.#spare.waiting;
   }
 
   #placeOf(threadId: string): Place {

@@ -6,16 +6,16 @@ import type { InterpreterProcess } from "./interpreter-process.js";
 export class Spare {
   readonly #start: () => Promise<InterpreterProcess>;
   #next: Promise<InterpreterProcess | undefined> | undefined;
-  #pid: number | undefined;
+  #waiting: InterpreterProcess | undefined;
   #isClosed = false;
 
   constructor(start: () => Promise<InterpreterProcess>) {
     this.#start = start;
   }
 
-  /** Of the one that waits. */
-  get pid(): number | undefined {
-    return this.#pid;
+  /** The one that waits, from its start on. */
+  get waiting(): InterpreterProcess | undefined {
+    return this.#waiting?.isOver ? undefined : this.#waiting;
   }
 
   /** The one that waits, or a new one where there is none. Another is started at once. */
@@ -36,7 +36,7 @@ export class Spare {
   async drop(): Promise<void> {
     const waiting = this.#next;
     this.#next = undefined;
-    this.#pid = undefined;
+    this.#waiting = undefined;
     await (await waiting)?.end();
   }
 
@@ -46,7 +46,7 @@ export class Spare {
   }
 
   #prepare(): void {
-    this.#pid = undefined;
+    this.#waiting = undefined;
     this.#next = this.#isClosed ? undefined : this.#begin();
   }
 
@@ -54,7 +54,7 @@ export class Spare {
   async #begin(): Promise<InterpreterProcess | undefined> {
     try {
       const process = await this.#start();
-      this.#pid = process.pid;
+      this.#waiting = process;
       return process;
     } catch {
       return undefined;

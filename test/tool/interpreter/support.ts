@@ -28,14 +28,16 @@ export const ways = [
 /** Held in where that can be. */
 export const best = hasBubblewrap() ? "bubblewrap" : "none";
 
-/** Interpreters that end with the suite. */
+/** Interpreters that end with the suite. What they are made with can be changed later. */
 export function useInterpreters(): (changes?: Partial<InterpreterSettings>) => Interpreters {
   const made: Interpreters[] = [];
   afterAll(async () => {
     await Promise.all(made.map((interpreters) => interpreters.close()));
   });
   return (changes = {}) => {
-    const interpreters = new Interpreters({ ...settings, ...changes });
+    for (const [name, value] of Object.entries(settings))
+      if (!(name in changes)) Object.assign(changes, { [name]: value });
+    const interpreters = new Interpreters(changes as InterpreterSettings);
     made.push(interpreters);
     return interpreters;
   };
@@ -80,7 +82,7 @@ export function inThread(interpreters: Interpreters, threadId: string = randomUU
     python: (code: string, signal?: AbortSignal, onOutput?: () => void) => run("python", code, { signal, onOutput }),
     javascript: (code: string, signal?: AbortSignal, onOutput?: () => void) =>
       run("javascript", code, { signal, onOutput }),
-    pid: () => interpreters.pids.threads.get(threadId),
+    pid: () => interpreters.pids.get(threadId),
   };
 }
 

@@ -1,7 +1,7 @@
 // The Python around the code of others: runs it as a notebook would, and says what came of it. `run` is called with the code, and
 // returns a JSON text.
 export const pythonPrelude = `
-import ast, json, linecache, os, socket, sys, time, traceback
+import ast, json, linecache, os, posix, socket, sys, time, traceback
 
 scope = sys.modules["__main__"].__dict__
 own_file = "<heddle>"
@@ -73,7 +73,7 @@ for function in ("getaddrinfo", "gethostbyname", "create_connection"):
 
 def no_process(*_args, **_named):
     raise OSError("No programs can be started here")
-os.system = os.popen = no_process
+posix.system = os.system = os.popen = no_process
 
 sys.stdout.reconfigure(line_buffering=True)
 sys.stderr.reconfigure(line_buffering=True)
