@@ -1,4 +1,5 @@
 // What tests of documents share: a directory, documents in it, and PDFs made by hand.
+import { setMaxListeners } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -28,6 +29,7 @@ export class DocumentsDirectory implements AsyncDisposable {
 }
 
 export const never = new AbortController().signal;
+setMaxListeners(0, never);
 
 export const putText = (documents: Documents, name: string, text: string | Uint8Array, collection = "") =>
   documents.put({ collection, name, mediaType: "", data: Buffer.from(text) });
