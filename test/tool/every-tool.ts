@@ -3,7 +3,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type AgentConfig, defaultConfig } from "../../src/config.js";
 import { builtinTools } from "../../src/tool/builtin/index.js";
+import { Interpreters } from "../../src/tool/interpreter/interpreters.js";
 import type { ToolDefinition } from "../../src/tool/tool.js";
+import { sampleDocuments } from "./sample-documents.js";
+import { sampleProcesses } from "./sample-processes.js";
 import { sampleSubRuns } from "./sample-sub-runs.js";
 
 export interface EveryToolOptions {
@@ -25,5 +28,7 @@ export function everyTool({ sandbox = "none", webHost = "127.0.0.1:1" }: EveryTo
       search: { backend: "searxng", url: `http://${webHost}`, key: undefined },
     },
   };
-  return builtinTools({ ...configured, subRuns: sampleSubRuns });
+  const interpreters = new Interpreters({ ...agent.interpreter, sandbox, workspace: configured.workspace });
+  const processes = sampleProcesses(configured.commands);
+  return builtinTools({ ...configured, processes, interpreters, documents: sampleDocuments, subRuns: sampleSubRuns });
 }

@@ -4,6 +4,7 @@ import { appendFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import type { ToolUnderTest } from "../conformance/tool.js";
+import { sampleId, startSample } from "./sample-processes.js";
 import { endlessTask } from "./sample-sub-runs.js";
 import { endlessWord, type SampleWeb } from "./sample-web.js";
 
@@ -41,9 +42,18 @@ export const examplesWith = (web: SampleWeb): Readonly<Record<string, ToolExampl
     input: { command: "printf 'hello\\n'", timeout_seconds: 60, description: "Says hello" },
     endless: { input: { command: `setsid sleep ${forEver} & sleep ${forEver} & echo begun; wait` }, mark: forEver },
   },
+  start_process: { input: { command: "echo ready", description: "Says so" } },
+  list_processes: { input: { include_ended: true }, prepare: startSample },
+  read_process_output: { input: { process_id: sampleId, lines: 50, after: 0 }, prepare: startSample },
+  stop_process: { input: { process_id: sampleId }, prepare: startSample },
+  file_search: { input: { query: "late refunds", limit: 5 } },
   delegate_task: {
     input: { task: "review the plan", prompt: "Read plan.md, and say whether it is sound." },
     endless: { input: { task: "go on", prompt: endlessTask } },
+  },
+  code_interpreter: {
+    input: { language: "javascript", code: 'console.log("hello"); writeFile("made.txt", "hello"); 6 * 7' },
+    endless: { input: { language: "javascript", code: 'console.log("begun"); for (;;);' } },
   },
   web_search: {
     input: { query: "weaving" },
