@@ -1,4 +1,4 @@
-// Starts a program with nothing open but its own three streams. Node lets no file that it opens into a child, but not everything is
+// Starts a program with nothing open but its own streams. Node lets no file that it opens into a child, but not everything is
 // opened by Node: LMDB leaves its data open for children on purpose, and whoever started the server may have left something too.
 // With such a descriptor a command could read and change every thread, whatever sandbox it is in.
 import { type ChildProcess, type SpawnOptions, spawn } from "node:child_process";
@@ -6,7 +6,8 @@ import { closeSync, openSync } from "node:fs";
 import { readdir, readFile } from "node:fs/promises";
 
 export interface AloneOptions extends Pick<SpawnOptions, "cwd" | "env" | "detached"> {
-  readonly stdio: readonly ["ignore" | "pipe", "ignore" | "pipe", "ignore" | "pipe"];
+  /** The three of every program, and what else it is to have. */
+  readonly stdio: readonly ["ignore" | "pipe", "ignore" | "pipe", "ignore" | "pipe", ...("ignore" | "pipe")[]];
 }
 
 /** As `spawn`. Throws as it does, too. */

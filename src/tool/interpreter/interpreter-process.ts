@@ -1,6 +1,6 @@
 // One interpreter: a process of its own behind a wall, with limits of the kernel on its memory, looked at from outside besides.
 // It is told to load a language or to run code, one piece at a time, and can be ended at any moment.
-import { type ChildProcess, spawn } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { realpathSync } from "node:fs";
@@ -11,6 +11,7 @@ import { type ControlGroup, openControlGroup } from "../command/control-group.js
 import { killProcesses } from "../command/end-processes.js";
 import { LiveProcesses } from "../command/live-processes.js";
 import { markName } from "../command/process-table.js";
+import { spawnAlone } from "../command/spawn-alone.js";
 import { type Excess, type ProcessLimits, watchProcesses } from "../command/watch-processes.js";
 import { ToolFailure } from "../tool.js";
 import { bounds } from "./bounds.js";
@@ -53,7 +54,9 @@ export class InterpreterProcess {
   /** Throws a ToolFailure when it cannot be started. */
   static async start(settings: ProcessSettings): Promise<InterpreterProcess> {
     const mark = `interpreter.${randomUUID()}`;
-    const child = startChild(settings, mark);
+    const child = await startChild(settings, mark).catch((cause: NodeJS.ErrnoException) => {
+      throw notStarted(cause);
+    });
     if (child.pid === undefined) {
       const [cause] = (await once(child, "error")) as [NodeJS.ErrnoException];
       throw notStarted(cause);
@@ -180,7 +183,7 @@ const ranOutOfMemory = /out of memory|allocation failed|ENOMEM|bad_alloc|ERR_WOR
 /** `$1` is in KiB. A limit that cannot be set leaves the others. */
 const limited = 'ulimit -c 0 2>/dev/null; ulimit -d "$1" 2>/dev/null; ulimit -f 0 2>/dev/null; shift; exec "$@"';
 
-function startChild({ wall, memoryBytes, entry }: ProcessSettings, mark: string): ChildProcess {
+async function startChild({ wall, memoryBytes, entry }: ProcessSettings, mark: string): Promise<ChildProcess> {
   const files = childFiles();
   const settings: ChildSettings = {
     modules: files.modules,
@@ -196,7 +199,7 @@ function startChild({ wall, memoryBytes, entry }: ProcessSettings, mark: string)
   ] as const;
   const { argv, rules } = wall.hold(node, entry === undefined ? files.readable : [...files.readable, entry]);
   const dataKib = Math.ceil((memoryBytes + bounds.slackBytes) / 1_024);
-  const child = spawn("/bin/sh", ["-c", limited, "sh", String(dataKib), ...argv], {
+  const child = await spawnAlone("/bin/sh", ["-c", limited, "sh", String(dataKib), ...argv], {
     cwd: "/",
     env: { [markName]: mark },
     detached: true,

@@ -7,6 +7,8 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { EventLog } from "../../../src/log/event-log.js";
+import { openLmdbLog } from "../../../src/log/lmdb.js";
 import { findWall } from "../../../src/tool/interpreter/find-wall.js";
 import { InterpreterProcess } from "../../../src/tool/interpreter/interpreter-process.js";
 import { inThread, isAlive, mib, useInterpreters, ways } from "./support.js";
@@ -14,11 +16,14 @@ import { inThread, isAlive, mib, useInterpreters, ways } from "./support.js";
 const interpreters = useInterpreters();
 let place: string;
 let server: Server;
+let log: EventLog;
 let asked = 0;
 
 beforeAll(async () => {
   place = await realpath(await mkdtemp(join(tmpdir(), "heddle-escape-")));
   await writeFile(join(place, "secret"), "canary");
+  // It leaves its data open for children.
+  log = await openLmdbLog({ dir: join(place, "data") });
   process.env["HEDDLE_ESCAPE_CANARY"] = "canary";
   server = createServer((_, response) => {
     asked++;
@@ -30,6 +35,7 @@ beforeAll(async () => {
 afterAll(async () => {
   delete process.env["HEDDLE_ESCAPE_CANARY"];
   server.close();
+  await log.close();
   await rm(place, { recursive: true, force: true });
 });
 const port = (): number => (server.address() as AddressInfo).port;
@@ -193,6 +199,7 @@ describe.each(ways)("$way", ({ sandbox, isHere }) => {
           shared: attempt(() => fs.writeFileSync("/dev/shm/made-" + process.pid, "made")),
           connected,
           spawned: attempt(() => { const { status, error } = spawnSync(process.execPath, ["--version"]); if (error) throw error; return status; }),
+          open: attempt(() => Array.from({ length: 64 }, (_, fd) => fd).some((fd) => { try { return fs.fstatSync(fd).isFile(); } catch { return false; } }) || fail("none")),
           environment: JSON.stringify(process.env),
           signalled: attempt(() => process.kill(${process.pid}, 0)),
           interfaces: attempt(() => Object.keys(os.networkInterfaces()).filter((name) => name !== "lo").length),
@@ -200,6 +207,8 @@ describe.each(ways)("$way", ({ sandbox, isHere }) => {
         const found = await said;
         await started.end();
         expect(found["environment"]).not.toContain("canary");
+        // Nothing of the server's is open in it.
+        expect(found["open"]).toBe("refused none");
         expect(await readFile(join(place, "made"), "utf8").catch(() => "")).toBe("");
         await rm(join(place, "made"), { force: true });
         if (isHeld) {
