@@ -3,7 +3,7 @@
 // no control group, a process that has cleared its environment, made a session of its own and lost its parent between two looks
 // is not found; in a sandbox nothing is lost, for everything there ends with the sandbox.
 import type { ControlGroup } from "./control-group.js";
-import { type ProcessEntry, processTable, startOf } from "./process-table.js";
+import { markOf, type ProcessEntry, processTable, startOf } from "./process-table.js";
 
 export { markName } from "./process-table.js";
 
@@ -62,9 +62,9 @@ export class LiveProcesses {
   }
 
   #isOwn(entry: ProcessEntry, root: number | undefined): boolean {
-    const { pid, group, session, startedAt, mark } = entry;
+    const { pid, group, session, startedAt } = entry;
     if (pid === root || group === root || session === root) return true;
-    return this.#known.get(pid) === startedAt || mark === this.#mark;
+    return this.#known.get(pid) === startedAt || markOf(entry) === this.#mark;
   }
 }
 

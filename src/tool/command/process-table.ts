@@ -14,8 +14,6 @@ export interface ProcessEntry {
   readonly bytes: number;
   /** With the pid it names a process for good: pids are used again. */
   readonly startedAt: string;
-  /** What its environment was marked with when it was first seen. */
-  readonly mark: string | undefined;
 }
 
 const pageBytes = 4096;
@@ -36,13 +34,14 @@ export interface TableAge {
   readonly maxAgeMs: number;
 }
 
-/** Read anew it takes so much of the time at most, however many ask for it all the time. */
+/** Reading it takes so much of the time at most, however many ask for it all the time, unless it would be old by then. */
 const readingShare = 1 / 8;
+const oldMs = 50;
 
 /** Those that run; empty where there is no /proc. */
 export function processTable({ since, maxAgeMs }: TableAge): readonly ProcessEntry[] {
   const now = performance.now();
-  const oldest = now - Math.max(maxAgeMs, table.tookMs / readingShare);
+  const oldest = now - Math.max(maxAgeMs, Math.min(table.tookMs / readingShare, oldMs));
   if (table.takenAt < since || table.takenAt < oldest) {
     const entries = readEntries();
     table = { takenAt: now, tookMs: performance.now() - now, entries };
@@ -56,14 +55,11 @@ export const startOf = (pid: number): string | undefined => statOf(pid)?.started
 function readEntries(): ProcessEntry[] {
   const pids = directory("/proc").filter((name) => /^\d+$/.test(name));
   if (marks.size > 2 * pids.length + 64) marks.clear();
-  return pids.map(Number).flatMap((pid) => {
-    const stat = statOf(pid);
-    return stat ? [{ ...stat, mark: markOf(stat) }] : [];
-  });
+  return pids.flatMap((pid) => statOf(Number(pid)) ?? []);
 }
 
 /** `pid (name) state parent group session …`: the name may hold anything. One that waits to be noticed has ended. */
-function statOf(pid: number): Omit<ProcessEntry, "mark"> | undefined {
+function statOf(pid: number): ProcessEntry | undefined {
   const stat = read(`/proc/${pid}/stat`);
   if (stat === undefined) return undefined;
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
@@ -81,10 +77,10 @@ function statOf(pid: number): Omit<ProcessEntry, "mark"> | undefined {
 const marks = new Map<number, { readonly startedAt: string; readonly mark: string | undefined }>();
 
 /**
- * Read once for each process: most of a machine are nobody's call, and one that is does not get out of it by clearing its
- * environment later.
+ * What a process's environment was marked with when it was first asked for. Read once for each: most of a machine are nobody's
+ * call, and one that is does not get out of it by clearing its environment later.
  */
-function markOf({ pid, startedAt }: Pick<ProcessEntry, "pid" | "startedAt">): string | undefined {
+export function markOf({ pid, startedAt }: ProcessEntry): string | undefined {
   const known = marks.get(pid);
   if (known?.startedAt === startedAt) return known.mark;
   const variables = read(`/proc/${pid}/environ`)?.split("\0");
