@@ -19,8 +19,8 @@ export const bounds = {
   tasks: 64,
   /** How long a language may take to be there, on a machine that is busy. */
   loadMs: 60_000,
-  /** Between a word to stop and the end of the process. Below the grace that a call has when it is called off. */
-  interruptMs: 1_000,
+  /** Between a word to stop and the end of the process. Where it was called off, below the grace that a call has then. */
+  interruptMs: { called_off: 1_000, timed_out: 5_000 },
   /** One whose code nobody waits for is looked at more rarely. */
   idleLookMs: 5_000,
 } as const;

@@ -1,18 +1,18 @@
 // The files that an interpreter's process needs: its own modules, and the packages of the interpreters. A built program has its
-// modules beside itself. Sources are taken from what was built of them since they were last changed; else they are compiled here,
-// for the process can load nothing that would have to be compiled.
+// modules beside itself. Sources are compiled here first: the process itself can load nothing that would have to be compiled.
+import { createHash } from "node:crypto";
 import {
+  existsSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
   realpathSync,
+  renameSync,
   rmSync,
-  statSync,
   writeFileSync,
 } from "node:fs";
 import { createRequire } from "node:module";
-import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import type { ChildSettings } from "./child/messages.js";
@@ -37,7 +37,7 @@ export function childFiles(): ChildFiles {
 
 function findFiles(): ChildFiles {
   const code = isSource
-    ? builtOrCompiled()
+    ? compiled()
     : { directory: join(here, "child"), manifest: join(here, "../../../../package.json") };
   const require = createRequire(import.meta.url);
   const pyodide = dirname(require.resolve("pyodide/package.json"));
@@ -66,41 +66,40 @@ interface Code {
   readonly manifest: string;
 }
 
-function builtOrCompiled(): Code {
+/** Once for each state of the sources, beside what else is made of them. */
+function compiled(): Code {
   const source = join(here, "child");
-  const root = join(here, "../../..");
-  const built = join(root, "dist/src/tool/interpreter/child");
   const names = readdirSync(source).filter((name) => name.endsWith(".ts"));
-  const isBuilt = names.every((name) => changed(join(built, asModule(name))) > changed(join(source, name)));
-  if (isBuilt) return { directory: built, manifest: join(root, "package.json") };
-  return compiled(source, names);
-}
-
-/** Taken away when this process ends. */
-function compiled(source: string, names: readonly string[]): Code {
+  const texts = names.map((name) => readFileSync(join(source, name), "utf8"));
+  const cache = join(here, "../../../node_modules/.cache");
+  const root = join(
+    cache,
+    `heddle-interpreter-${createHash("sha1").update(texts.join("\0")).digest("hex").slice(0, 16)}`,
+  );
+  const code = { directory: join(root, "child"), manifest: join(root, "package.json") };
+  if (existsSync(root)) return code;
+  mkdirSync(cache, { recursive: true });
+  const draft = mkdtempSync(join(cache, "draft-"));
+  mkdirSync(join(draft, "child"));
+  writeFileSync(join(draft, "package.json"), '{ "type": "module" }');
   const require = createRequire(import.meta.url);
   const { transformSync } = createRequire(require.resolve("tsx/package.json"))("esbuild") as {
     transformSync(code: string, options: { loader: "ts"; format: "esm" }): { code: string };
   };
-  const root = realpathSync(mkdtempSync(join(tmpdir(), "heddle-interpreter-")));
-  process.once("exit", () => rmSync(root, { recursive: true, force: true }));
-  const directory = join(root, "child");
-  mkdirSync(directory);
-  const manifest = join(root, "package.json");
-  writeFileSync(manifest, '{ "type": "module" }');
-  for (const name of names) {
-    const { code } = transformSync(readFileSync(join(source, name), "utf8"), { loader: "ts", format: "esm" });
-    writeFileSync(join(directory, asModule(name)), code);
-  }
-  return { directory, manifest };
+  names.forEach((name, index) => {
+    const { code: text } = transformSync(texts[index]!, { loader: "ts", format: "esm" });
+    writeFileSync(join(draft, "child", name.replace(/\.ts$/, ".js")), text);
+  });
+  moveTo(root, draft);
+  return code;
 }
 
-const asModule = (name: string): string => name.replace(/\.ts$/, ".js");
-
-function changed(path: string): number {
+/** Whole, or not at all: others may do the same at the same time, and one of them is enough. */
+function moveTo(root: string, draft: string): void {
   try {
-    return statSync(path).mtimeMs;
-  } catch {
-    return 0;
+    renameSync(draft, root);
+  } catch (reason) {
+    rmSync(draft, { recursive: true, force: true });
+    if (!existsSync(root)) throw reason;
   }
 }

@@ -56,7 +56,7 @@ export async function runCode(process: InterpreterProcess, request: CodeRequest)
   const timedOut = pause(timeoutMs, "timed_out" as const, { signal: time.signal }).catch(() => "timed_out" as const);
   const first = await Promise.race([done, process.over, timedOut, aborted(signal)]).finally(() => time.abort());
   const stopCause = first === "timed_out" || first === "called_off" ? first : undefined;
-  const end = stopCause === undefined ? first : await stop(process, done);
+  const end = stopCause === undefined ? first : await stop(process, done, bounds.interruptMs[stopCause]);
   const isLost = typeof end === "string";
   process.onMessage = () => {};
   stdout.close();
@@ -71,9 +71,13 @@ export async function runCode(process: InterpreterProcess, request: CodeRequest)
 }
 
 /** What was told to stop, stops; or its process ends. */
-async function stop<Done>(process: InterpreterProcess, done: Promise<Done>): Promise<Done | ProcessCause> {
+async function stop<Done>(
+  process: InterpreterProcess,
+  done: Promise<Done>,
+  graceMs: number,
+): Promise<Done | ProcessCause> {
   process.say({ type: "interrupt" });
-  const first = await Promise.race([done, process.over, pause(bounds.interruptMs, "late" as const, { ref: false })]);
+  const first = await Promise.race([done, process.over, pause(graceMs, "late" as const, { ref: false })]);
   if (first !== "late") return first;
   await process.end("ended");
   return "ended";
