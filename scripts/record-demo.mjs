@@ -1,6 +1,7 @@
-// Draws docs/images/run.svg anew from a real run: the built command with the demo model, in a pseudo-terminal, on a copy of the
-// sample project. Questions are answered as a person would, with y. Needs a build, and `script` of util-linux.
-import { spawn } from "node:child_process";
+// Draws docs/images/run.svg and docs/images/tour.svg anew (or the one that is named) from real runs: the built command with the demo
+// model, in a pseudo-terminal, on a copy of the sample project. Questions are answered as a person would, with y. Needs a build, and
+// `script` of util-linux.
+import { execFileSync, spawn } from "node:child_process";
 import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
@@ -9,9 +10,12 @@ import { Screen } from "./record-demo/screen.mjs";
 import { drawSvg } from "./record-demo/svg.mjs";
 
 const root = resolve(import.meta.dirname, "..");
-const target = join(root, "docs/images/run.svg");
+const command = join(root, "dist/src/cli/main.js");
+const recordings = {
+  run: { prompt: "Look around, find the bug, fix it and run the tests" },
+  tour: { prompt: "Take the tour", isIndexed: true },
+};
 const size = { columns: 104, rows: 30 };
-const prompt = "Look around, find the bug, fix it and run the tests";
 const mostBytes = 100_000;
 /** Much longer than the run takes. */
 const longestMs = 120_000;
@@ -19,27 +23,35 @@ const longestMs = 120_000;
 const readingMs = 1_600;
 const typingMs = 500;
 
-const pieces = await record();
-const svg = drawSvg(chosenFrames(screensOf(pieces)), size, `A recording of heddle run "${prompt}"`);
-if (Buffer.byteLength(svg) > mostBytes) throw new Error(`the picture has ${Buffer.byteLength(svg)} bytes: too many`);
-mkdirSync(dirname(target), { recursive: true });
-writeFileSync(target, svg);
-console.log(`${target}: ${Buffer.byteLength(svg)} bytes, from ${pieces.length} pieces of output`);
+const [named] = process.argv.slice(2);
+for (const [name, recording] of Object.entries(recordings)) if (!named || named === name) await draw(name, recording);
+
+async function draw(name, recording) {
+  const pieces = await record(recording);
+  const svg = drawSvg(chosenFrames(screensOf(pieces)), size, `A recording of heddle run "${recording.prompt}"`);
+  const bytes = Buffer.byteLength(svg);
+  if (bytes > mostBytes) throw new Error(`the picture has ${bytes} bytes: too many`);
+  const target = join(root, `docs/images/${name}.svg`);
+  mkdirSync(dirname(target), { recursive: true });
+  writeFileSync(target, svg);
+  console.log(`${target}: ${bytes} bytes, from ${pieces.length} pieces of output`);
+}
 
 /** What the terminal was sent, and when. */
-async function record() {
+async function record({ prompt, isIndexed = false }) {
   const directory = mkdtempSync(join(tmpdir(), "heddle-record-"));
   const project = join(directory, "sample-project");
   cpSync(join(root, "examples/sample-project"), project, { recursive: true });
   rmSync(join(project, ".heddle"), { recursive: true, force: true });
   try {
-    return await play(project);
+    if (isIndexed) execFileSync(process.execPath, [command, "index", "."], { cwd: project, stdio: "ignore" });
+    return await play(project, prompt);
   } finally {
     rmSync(directory, { recursive: true });
   }
 }
 
-function play(project) {
+function play(project, prompt) {
   const line = `heddle run "${prompt}"`;
   const shell = `stty cols ${size.columns} rows ${size.rows}; printf '$ %s\\n' '${line}'; exec ${line}`;
   const env = { HOME: process.env.HOME, PATH: `${join(root, "node_modules/.bin")}:${process.env.PATH}` };

@@ -77,7 +77,8 @@ test("the tour goes on where something does not work, and says so", async () => 
   });
   expect(made.map(([name]) => name)).toEqual(["code_interpreter", "start_process", "file_search", "delegate_task"]);
   expect(words).toContain("heddle index DIR");
-  expect(words).toContain("two files");
+  expect(words).toContain("The sub-agent has a thread of its own");
+  expect(words).toContain("code_interpreter did not work: “ZeroDivisionError”");
 });
 
 test("what is not offered is said to be missing", async () => {

@@ -22,31 +22,20 @@ print("The mean is", mean(values))
 const stillThere = "sorted(values)";
 const backwards = '[..."Heddle"].reverse().join("")';
 /** Ends by itself. */
-const ticking = "for tick in 1 2 3 4 5 6 7 8 9; do echo tick $tick; sleep 1; done";
+const ticking = "for n in 1 2 3 4 5; do echo tick $n; sleep 2; done";
 const question = "What is this project about?";
 
 export function* tour(): Story {
-  const told: string[] = [];
-  told.push(...(yield* code()));
-  told.push(yield* background({ command: ticking, isToStop: true }));
-  const [found] = yield { words: "Then I search your documents.", calls: [call("file_search", { query: question })] };
-  told.push(
-    found?.outcome === "failed" ? `${outcomeWords(found)} Index a folder with: heddle index DIR.` : wordsOf(found),
-  );
-  const [delegated] = yield {
-    words: "Last, a sub-agent looks around for me.",
-    calls: [call("delegate_task", { task: "look around", prompt: "List the files in this folder and tell me" })],
-  };
-  told.push(wordsOf(delegated));
-  return told.join(" ");
+  const seen = [yield* code(), yield* process(), yield* documents(), yield* subAgent()];
+  return `That was the tour. ${seen.join(" ")}`;
 }
 
-function* code(): Story<string[]> {
+function* code(): Story {
   const [first] = yield {
     words: "First some Python: it computes, and draws a chart.",
     calls: [call("code_interpreter", { language: "python", code: chart })],
   };
-  if (first?.outcome !== "succeeded") return [wordsOf(first)];
+  if (first?.outcome !== "succeeded") return outcomeWords(first!);
   const rest = yield {
     words: "What it has defined is still there; and JavaScript runs as well.",
     calls: [
@@ -54,9 +43,32 @@ function* code(): Story<string[]> {
       call("code_interpreter", { language: "javascript", code: backwards }),
     ],
   };
-  return [wordsOf(first), ...rest.map(wordsOf)];
+  return words(rest, "The chart is kept with its call: heddle call ID --save DIR gets it.");
 }
 
-const wordsOf = (answer: Answer | undefined): string => (answer ? outcomeWords(answer) : "");
+function* process(): Story {
+  const last = yield* background({ command: ticking, isToStop: true });
+  return /^stop_process answered/.test(last) ? "A process ran in the background until I stopped it." : last;
+}
+
+function* documents(): Story {
+  const found = yield { words: "Then I search your documents.", calls: [call("file_search", { query: question })] };
+  if (found[0]?.outcome === "failed") return `${outcomeWords(found[0])} Index a folder with: heddle index DIR.`;
+  return words(found, "What I found in your documents comes with file and line.");
+}
+
+function* subAgent(): Story {
+  const delegated = yield {
+    words: "Last, a sub-agent looks around for me.",
+    calls: [call("delegate_task", { task: "look around", prompt: "List the files in this folder and tell me" })],
+  };
+  return words(delegated, "The sub-agent has a thread of its own: heddle threads lists it.");
+}
+
+/** What went wrong, else what there is to know. */
+function words(answers: readonly Answer[], well: string): string {
+  const wrong = answers.filter(({ outcome }) => outcome !== "succeeded");
+  return wrong.length === 0 ? well : wrong.map(outcomeWords).join(" ");
+}
 
 const call = (tool: string, input: PlannedCall["input"]): PlannedCall => ({ tool, input });
