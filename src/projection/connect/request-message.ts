@@ -13,6 +13,8 @@ export const binaryOptions: Partial<BinaryReadOptions> = { readUnknownFields: fa
 
 /** A caller whose request is not complete, and who sends nothing more of it for so long, is told so. */
 const quietMs = 30_000;
+/** The same for one that sends so little at a time that its request is not complete by then. */
+const longestMs = 300_000;
 
 type Kind = "unary" | "server-streaming";
 
@@ -65,6 +67,7 @@ const envelopedBound = (maxBytes: number, kind: Kind): Bound => ({
 function readBody(source: Readable, bound: Bound): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
+    const lateAtMs = performance.now() + longestMs;
     let bytes = 0;
     const settle = (act: () => void): void => {
       clearTimeout(timer);
@@ -74,16 +77,16 @@ function readBody(source: Readable, bound: Bound): Promise<Buffer> {
     const onData = (chunk: Buffer): void => {
       chunks.push(chunk);
       bytes += chunk.length;
-      timer.refresh();
       if (bytes > bound.bytes) settle(() => reject(bound.beyond(joined(chunks))));
+      else if (performance.now() > lateAtMs) onLate();
+      else timer.refresh();
     };
     const onEnd = (): void => settle(() => resolve(joined(chunks)));
     const onClose = (): void =>
       settle(() => reject(new HeddleError("cancelled", "The caller left in the middle of its request")));
-    const timer = setTimeout(
-      () => settle(() => reject(new HeddleError("deadline_exceeded", "The request did not arrive in time"))),
-      quietMs,
-    );
+    const onLate = (): void =>
+      settle(() => reject(new HeddleError("deadline_exceeded", "The request did not arrive in time")));
+    const timer = setTimeout(onLate, quietMs);
     source.on("data", onData).on("end", onEnd).on("close", onClose);
     source.on("error", ignore); // 'close' follows.
   });
