@@ -25,7 +25,7 @@ export class RecordedProcesses implements ProcessJournal {
     this.#onError = onError;
   }
 
-  /** What could not be recorded by now is left to the next start. */
+  /** From now on an end is tried once: a log that cannot be written holds up nobody, and the next start records it. */
   close(): void {
     this.#closing.abort();
   }
@@ -49,13 +49,14 @@ export class RecordedProcesses implements ProcessJournal {
 
   async end(threadId: string, processId: string, ending: ProcessEnding): Promise<void> {
     const key = keyOf(threadId);
-    while (!this.#closing.signal.aborted) {
+    const { signal } = this.#closing;
+    for (let attempt = 1; attempt === 1 || !signal.aborted; attempt++) {
       try {
         return await this.#record(key, processId, ending);
       } catch (error) {
         if (isError(error, "thread_deleted") || isError(error, "thread_not_found")) return;
-        this.#onError(error, key);
-        await sleep(tryEveryMs, undefined, { signal: this.#closing.signal }).catch(() => {});
+        if (attempt === 1) this.#onError(error, key);
+        await sleep(tryEveryMs, undefined, { signal }).catch(() => {});
       }
     }
   }

@@ -36,6 +36,19 @@ function open(options: CoreOptions = {}) {
   return { core, journal, begun, errors };
 }
 
+/** A log whose next appends fail, as many as one says. */
+function fillingDisk() {
+  const memory = openMemoryLog();
+  const disk = { failures: 0 };
+  const log = replaced(memory, {
+    append: async (...args) => {
+      if (disk.failures-- > 0) throw new Error("the disk is full");
+      return memory.append(...args);
+    },
+  });
+  return { log, disk };
+}
+
 const beginning = (count: number) => [
   called(...Array.from({ length: count }, () => ({ name: "begin" }))),
   said("They run."),
@@ -203,28 +216,43 @@ describe("a process that has ended", () => {
   });
 
   test("is told of as soon as the log can be written", async () => {
-    const memory = openMemoryLog();
-    let failures = 0;
-    const log = replaced(memory, {
-      append: async (...args) => {
-        if (failures-- > 0) throw new Error("the disk is full");
-        return memory.append(...args);
-      },
-    });
+    const { log, disk } = fillingDisk();
     const { core, journal, errors } = open({ log, model: replies(...beginning(2)) });
     const { threadId } = await play(core);
-    failures = 1;
+    disk.failures = 1;
     await journal.end(threadId, "p1", exited);
     expect(errors).toMatchObject([{ message: "the disk is full" }]);
     expect(valuesOf(await storedEvents(core, threadId), "processExited")).toMatchObject([{ processId: "p1" }]);
 
     // What cannot be told before the server stops is left to the next start.
-    failures = Number.POSITIVE_INFINITY;
+    disk.failures = Number.POSITIVE_INFINITY;
     const ended = journal.end(threadId, "p2", exited);
     await vi.waitFor(() => expect(errors).toHaveLength(2));
     journal.close();
     await ended;
     expect(await openProcesses(core, threadId)).toBe(1);
+  });
+
+  test("is tried once when the server stops: a disk that is full does not hold it up", async () => {
+    const { log, disk } = fillingDisk();
+    const { core, journal, errors } = open({ log, model: replies(...beginning(2)) });
+    const { threadId } = await play(core);
+    journal.close();
+    await journal.end(threadId, "p1", exited);
+    disk.failures = 1;
+    await journal.end(threadId, "p2", exited);
+    expect(errors).toMatchObject([{ message: "the disk is full" }]);
+    expect(valuesOf(await storedEvents(core, threadId), "processExited")).toMatchObject([{ processId: "p1" }]);
+  });
+
+  test("is complained about once, however often it is tried", async () => {
+    const { log, disk } = fillingDisk();
+    const { core, journal, errors } = open({ log, model: replies(...beginning(1)) });
+    const { threadId } = await play(core);
+    disk.failures = 2;
+    await journal.end(threadId, "p1", exited);
+    expect(errors).toHaveLength(1);
+    expect(await openProcesses(core, threadId)).toBe(0);
   });
 
   test("needs no more telling when its thread is gone", async () => {
