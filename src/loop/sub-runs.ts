@@ -152,8 +152,8 @@ export class ChildRuns implements SubRuns {
       } catch (error) {
         if (isOver(error)) return;
         if (attempt === 1) onError(error, key);
-        else await sleep(tryEveryMs);
       }
+      if (attempt > 1) await sleep(tryEveryMs);
     }
   }
 }

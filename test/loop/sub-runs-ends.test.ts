@@ -3,10 +3,12 @@ import { create } from "@bufbuild/protobuf";
 import { durationFromMs } from "@bufbuild/protobuf/wkt";
 import { describe, expect, test, vi } from "vitest";
 import { openMemoryLog } from "../../src/log/memory.js";
+import { ChildRuns } from "../../src/loop/sub-runs.js";
 import { recover } from "../../src/recorder/recover.js";
 import { HeddleError } from "../../src/thread/errors.js";
 import type { ThreadEvent } from "../../src/thread/event.js";
 import { decodeFrames } from "../../src/thread/frame.js";
+import { newId } from "../../src/thread/ids.js";
 import {
   ApprovalDecision,
   RunOptionsSchema,
@@ -300,6 +302,34 @@ test("T1: a run with a call at work is not suspended for another that waits, als
   checkLog(await ends(server, threadId));
   expect(work.children.size).toBe(0);
   expect(server.errors).toEqual([]);
+});
+
+test("a run below that cannot be caught is called off again and again, but not without a rest", async () => {
+  const quiet = { create: async () => true, read: async () => undefined, waitBeyond: () => new Promise(() => {}) };
+  const parent = {
+    key: keyOf(newId()),
+    options: create(RunOptionsSchema),
+    tokens: 0n,
+    levelsBelow: 1,
+    depth: 0,
+    tasks: { count: 0, begin: () => undefined },
+    recorder: { note: async () => undefined },
+  };
+  let tries = 0;
+  const stop = async () => ++tries > 1_000;
+  const children = new ChildRuns({ depth: 1, atOnce: 1, perRun: 1 });
+  children.runWith({
+    log: quiet,
+    recorder: { redacted: (text: string) => text },
+    runs: { runOf: () => parent, startTask: async () => "run", stop },
+    onError: () => undefined,
+  } as unknown as Parameters<ChildRuns["runWith"]>[0]);
+  const task = { threadId: parent.key.threadId, toolCallId: newId<string>(), title: "it", prompt: "it" };
+  const leaving = new AbortController();
+  void children.run({ ...task, signal: leaving.signal, onProgress: () => undefined });
+  leaving.abort();
+  await vi.waitFor(() => expect(tries).toBeGreaterThan(2), { timeout: 5_000 });
+  expect(tries).toBeLessThan(10);
 });
 
 /** By the time at which they were recorded. */
