@@ -1,10 +1,11 @@
 // Gives passages their vectors, behind everybody's back: a document can be found by its words at once, and by its meaning as soon
 // as the endpoint has answered. What has no vectors of the model is found in the store, so that nothing is forgotten when the
 // endpoint is away, the server stops, or another model is chosen.
+import { setImmediate as letOthersWork } from "node:timers/promises";
 import type { DocumentEntry } from "../store/document-entry.js";
 import type { DocumentStore } from "../store/document-store.js";
 import { type EmbeddingsEndpoint, EmbeddingsError } from "./embeddings-endpoint.js";
-import { decodeBlock, encodeBlock, type VectorBlock } from "./vector-block.js";
+import { encodeBlock, modelOf, type VectorBlock } from "./vector-block.js";
 
 export interface EmbedderOptions {
   readonly endpoint: EmbeddingsEndpoint;
@@ -33,6 +34,8 @@ const tries = 3;
 const restMs = { first: 2_000, last: 300_000 } as const;
 /** So many batches that are refused one after the other are taken for a setting that is wrong. */
 const mostRefused = 8;
+/** Leaves and documents that are looked at in one go. */
+const looksAtOnce = 32;
 
 export class Embedder {
   readonly #store: DocumentStore;
@@ -46,6 +49,9 @@ export class Embedder {
   /** Leaves of which the endpoint refused every text. They are not tried again before the next start. */
   readonly #refused = new Set<string>();
   #refusedInARow = 0;
+  /** Documents that need no second look, by their numbers: those of which every leaf had its vectors. */
+  #complete: ReadonlySet<number> = new Set();
+  #looks = 0;
 
   constructor(store: DocumentStore, options: EmbedderOptions) {
     this.#store = store;
@@ -58,6 +64,8 @@ export class Embedder {
     this.#isWanted = true;
     this.#running ??= this.#run().finally(() => {
       this.#running = undefined;
+      // Wanted between its last look and now.
+      if (this.#isWanted) this.wake();
     });
   }
 
@@ -101,7 +109,7 @@ export class Embedder {
 
   async #embedAll(): Promise<void> {
     let batch: Pending[] = [];
-    for (const pending of this.#withoutVectors()) {
+    for await (const pending of this.#withoutVectors()) {
       batch.push(pending);
       if (batch.reduce((sum, { texts }) => sum + texts.length, 0) < batchTexts) continue;
       await this.#embed(batch);
@@ -110,22 +118,41 @@ export class Embedder {
     if (batch.length > 0) await this.#embed(batch);
   }
 
-  *#withoutVectors(): Generator<Pending> {
-    for (const entry of this.#store.intact())
-      for (let leaf = 0; leaf < entry.leaves; leaf++) {
-        this.#closing.signal.throwIfAborted();
-        if (this.#refused.has(keyOf(entry.number, leaf)) || this.#hasVectors(entry.number, leaf)) continue;
-        // Passages that are damaged are the index's to report.
-        const passages = this.#store.passagesUnlessDamaged(entry.number, leaf);
-        if (passages === undefined) break;
-        const texts = passages.map(({ headings, text }) => [...headings, text].join("\n"));
-        yield { entry, documentNumber: entry.number, leaf, texts };
-      }
+  async *#withoutVectors(): AsyncGenerator<Pending> {
+    const complete = new Set<number>();
+    for (const entry of this.#store.intact()) {
+      await this.#pause();
+      if (this.#complete.has(entry.number) || (yield* this.#leavesWithout(entry)) === 0) complete.add(entry.number);
+    }
+    this.#complete = complete;
   }
 
-  #hasVectors(documentNumber: number, leaf: number): boolean {
+  /** Returns how many there were. */
+  async *#leavesWithout(entry: DocumentEntry): AsyncGenerator<Pending, number> {
+    let count = 0;
+    for (let leaf = 0; leaf < entry.leaves; leaf++) {
+      await this.#pause();
+      if (this.#isDone(entry.number, leaf)) continue;
+      count++;
+      // Passages that are damaged are the index's to report.
+      const passages = this.#store.passagesUnlessDamaged(entry.number, leaf);
+      if (passages === undefined) break;
+      const texts = passages.map(({ headings, text }) => [...headings, text].join("\n"));
+      yield { entry, documentNumber: entry.number, leaf, texts };
+    }
+    return count;
+  }
+
+  /** The store is read in the thread of the server: others have their turn between looks. */
+  async #pause(): Promise<void> {
+    if (++this.#looks % looksAtOnce === 0) await letOthersWork();
+    this.#closing.signal.throwIfAborted();
+  }
+
+  #isDone(documentNumber: number, leaf: number): boolean {
+    if (this.#refused.has(keyOf(documentNumber, leaf))) return true;
     const block = this.#store.vectors(documentNumber, leaf);
-    return block !== undefined && decodeBlock(block).model === this.#options.endpoint.model;
+    return block !== undefined && modelOf(block) === this.#options.endpoint.model;
   }
 
   async #embed(batch: readonly Pending[]): Promise<void> {
