@@ -65,7 +65,7 @@ export class IndexClient {
     const waiting = this.#waiting.get(message.id);
     this.#waiting.delete(message.id);
     if (this.#waiting.size === 0) this.#worker.unref();
-    if ("problem" in message) waiting?.reject(new HeddleError("internal", message.problem));
+    if ("problem" in message) waiting?.reject(broken(new Error(message.problem)));
     else waiting?.resolve(message.answer);
   }
 
