@@ -32,6 +32,8 @@ export { announceServer, findServer, holdsData } from "./log/server-address.js";
 
 export interface Heddle {
   readonly url: string;
+  /** For a server that stays: does in the background what the first who asks would otherwise wait for. */
+  prepare(): void;
   /** Tells every stream, lets requests end, then closes the log. */
   close(): Promise<void>;
 }
@@ -45,9 +47,10 @@ export async function compose(config: Config, logger: Logger): Promise<Heddle> {
   const tls = config.tls && readTls(config.tls);
   const agent = await loadAgent(config.agent, hiddenOf(config));
   const log = await openLmdbLog({ dir: config.dataDir, takeOver: config.takeOver });
-  let documents: Documents | undefined;
+  let opened: Documents | undefined;
   try {
-    documents = await openDocuments(config, logger);
+    const documents = await openDocuments(config, logger);
+    opened = documents;
     agent.documents.searchIn(documents);
     const core = createCore(log, { ...config, secrets: secretsOf(config) }, { agent, logger });
     const uploads = new DocumentUploads(documents);
@@ -57,20 +60,21 @@ export async function compose(config: Config, logger: Logger): Promise<Heddle> {
     const scheme = tls ? "https" : "http";
     return {
       url: `${scheme}://${server.address.includes(":") ? `[${server.address}]` : server.address}:${server.port}`,
+      prepare: () => documents.prepare(),
       close: async () => {
         // Runs and what they left running first: whoever follows them sees how they end.
         await core.runs.close();
-        await Promise.all(agent.bound.map((bound) => bound.close()));
         agent.journal.close();
+        await Promise.all(agent.bound.map((bound) => bound.close()));
         await server.close();
         core.recordings.dispose();
         uploads.close();
-        await documents?.close();
+        await documents.close();
         await log.close();
       },
     };
   } catch (error) {
-    await documents?.close();
+    await opened?.close();
     await log.close();
     throw error;
   }

@@ -33,8 +33,8 @@ export interface DocumentsClient {
 }
 
 const timeoutMs = 30_000;
-/** A long document is read, cut and indexed before it is answered for. */
-const uploadTimeoutMs = 600_000;
+/** A long document is read, cut and indexed before it is answered for; the first search waits for the index of all of them. */
+const longTimeoutMs = 600_000;
 const pageSize = 500;
 /** Every server takes messages of this size. */
 const pieceBytes = 1024 * 1024;
@@ -51,7 +51,7 @@ export function openDocumentsClient(place: ServerPlace): DocumentsClient {
       const piece = data.subarray(start, start + pieceBytes);
       const more = start + pieceBytes < data.length;
       const request = { ...document, uploadId, offset: BigInt(start), data: piece, more };
-      const send = () => documents().uploadDocument(request, { signal, timeoutMs: uploadTimeoutMs });
+      const send = () => documents().uploadDocument(request, { signal, timeoutMs: longTimeoutMs });
       const answer = await whereThereIsRoom(send, tries.pieces, signal);
       if (!more) return answer;
     }
@@ -68,13 +68,13 @@ export function openDocumentsClient(place: ServerPlace): DocumentsClient {
     },
     upload(document, signal) {
       if (document.data.length > pieceBytes) return uploadPieces(document, signal);
-      const send = () => documents().uploadDocument(document, { signal, timeoutMs: uploadTimeoutMs });
+      const send = () => documents().uploadDocument(document, { signal, timeoutMs: longTimeoutMs });
       return whereThereIsRoom(send, tries.whole, signal);
     },
     async delete(document, signal) {
       await documents().deleteDocument(document, { signal, timeoutMs });
     },
-    search: (request, signal) => documents().searchDocuments(request, { signal, timeoutMs }),
+    search: (request, signal) => documents().searchDocuments(request, { signal, timeoutMs: longTimeoutMs }),
     close,
   };
 }

@@ -51,6 +51,7 @@ async function serve({ io, signal }: Context, flags: ConfigFlags): Promise<void>
     if (!signal.aborted) {
       logger.info(factsOf(config, flags, heddle.url), "ready");
       await announce(io, heddle.url, config);
+      heddle.prepare();
     }
     const { signalName } = await interruption(signal);
     logger.info({ signal: signalName }, "closing; a second signal ends it at once");

@@ -1,5 +1,5 @@
 // The documents that agents search: kept on disk (store/), cut into passages (reading/), and found by an index in memory (index/)
-// that is built from the store when it is first needed.
+// that is built from the store before it is needed, or when it first is.
 import { setMaxListeners } from "node:events";
 import { HeddleError } from "../thread/errors.js";
 import type { DocumentAnswer, DocumentQuery, DocumentSearch, FoundPassage } from "../tool/documents/document-search.js";
@@ -39,6 +39,7 @@ export interface StoredDocument {
   readonly name: string;
   readonly mediaType: string;
   readonly sizeBytes: number;
+  /** Empty in a list, where some of its passages are damaged. */
   readonly sha256: Uint8Array;
   readonly passages: number;
   readonly updateTimeMs: number;
@@ -62,6 +63,11 @@ export class Documents implements DocumentSearch {
   /** Rejects with a HeddleError that names the directory and says what to do. */
   static async open(settings: DocumentsSettings): Promise<Documents> {
     return new Documents(settings);
+  }
+
+  /** Builds the index in the background, so that the first search need not wait for it. */
+  prepare(): void {
+    if (this.#store.count("") > 0) this.#index.prepare();
   }
 
   /** Resolves when the document is on disk and can be found. The same bytes as before need no work. */
@@ -95,7 +101,13 @@ export class Documents implements DocumentSearch {
   /** In order of collection and name. An empty collection: all of them. */
   async list(page: { collection: string; limit: number; after: Place | undefined }): Promise<StoredDocument[]> {
     if (page.collection !== "") checkCollection(page.collection);
-    return this.#store.list(page).map(storedDocument);
+    return this.#store.list(page).map((entry) => this.#listed(entry));
+  }
+
+  /** Whoever compares hashes, as `heddle index` does, sends the bytes of a damaged one again, and heals it. */
+  #listed(entry: DocumentEntry): StoredDocument {
+    const document = storedDocument(entry);
+    return this.#index.isDamaged(entry.number) ? { ...document, sha256: new Uint8Array() } : document;
   }
 
   async get(collection: string, name: string): Promise<StoredDocument | undefined> {

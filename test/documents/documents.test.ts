@@ -268,8 +268,59 @@ describe("a store", () => {
     const documents = await dir.documents({ onProblem: (problem) => problems.push(problem) });
     expect(namesOf(await find(documents, "herons"))).toEqual(["b.txt"]);
     expect(problems).toMatchObject([{ code: "storage_failed", message: expect.stringContaining("a.txt") }]);
+    const hashes = async () =>
+      (await documents.list({ collection: "", limit: 9, after: undefined })).map(({ sha256 }) => sha256.length);
+    expect(await hashes()).toEqual([0, 32]);
     expect(await putText(documents, "a.txt", "About herons in the reeds.")).toMatchObject({ unchanged: false });
     expect(namesOf(await find(documents, "reeds"))).toEqual(["a.txt"]);
+    expect(await hashes()).toEqual([32, 32]);
+  });
+
+  test("with a damaged document lists the others, page by page, and takes it again", async () => {
+    await using dir = new DocumentsDirectory();
+    const before = await dir.documents();
+    for (const name of ["a.txt", "b.txt", "c.txt"]) await putText(before, name, `About ${name}`);
+    await dir.close(before);
+    const file = join(dir.path, "data.mdb");
+    const bytes = readFileSync(file);
+    const entry = '"name":"b.txt"';
+    for (let at = bytes.indexOf(entry); at !== -1; at = bytes.indexOf(entry, at + 1)) bytes[at + 1] = 0x58;
+    writeFileSync(file, bytes);
+    const documents = await dir.documents();
+    const list = async (after?: string) => {
+      const place = after === undefined ? undefined : { collection: "default", name: after };
+      return (await documents.list({ collection: "default", limit: 2, after: place })).map(({ name }) => name);
+    };
+    expect(await list()).toEqual(["a.txt", "c.txt"]);
+    expect(await list("a.txt")).toEqual(["c.txt"]);
+    expect(await list("c.txt")).toEqual([]);
+    await putText(documents, "b.txt", "About b.txt");
+    expect(await list()).toEqual(["a.txt", "b.txt"]);
+  });
+
+  test("is prepared in the background; puts and deletes do not wait for it, and count", {
+    timeout: 60_000,
+  }, async () => {
+    await using dir = new DocumentsDirectory();
+    const before = await dir.documents();
+    const text = Array.from({ length: 400 }, (_, line) => `${"heron ".repeat(150)}${line}`).join("\n\n");
+    for (let n = 0; n < 8; n++) await putText(before, `${n}.txt`, text);
+    await putText(before, "old.txt", "an egret");
+    await dir.close(before);
+    const documents = await dir.documents();
+    documents.prepare();
+    const order: string[] = [];
+    const searched = find(documents, "egret").then((found) => {
+      order.push("searched");
+      return found;
+    });
+    await putText(documents, "new.txt", "an egret");
+    await documents.delete("default", "old.txt");
+    await putText(documents, "0.txt", "an egret");
+    order.push("changed");
+    expect(namesOf(await searched).sort()).toEqual(["0.txt", "new.txt"]);
+    expect(order).toEqual(["changed", "searched"]);
+    expect(namesOf(await find(documents, "heron"))).not.toContain("0.txt");
   });
 
   test("is closed once what was asked for is over, and refuses afterwards", async () => {

@@ -1,5 +1,5 @@
 import { inspect } from "node:util";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { EmbeddingsEndpoint } from "../../src/documents/embedding/embeddings-endpoint.js";
 import { waitedMs } from "../../src/documents/embedding/retry-after.js";
 import { decodeBlock, encodeBlock } from "../../src/documents/embedding/vector-block.js";
@@ -64,6 +64,17 @@ describe("ranking with vectors", () => {
     await second.embedded();
     expect(server.asked.filter(({ model, input }) => model === "large" && input.length > 1)).toHaveLength(2);
     expect(await find(second, "dog")).toMatchObject({ ranking: "hybrid" });
+  });
+
+  test("embeds what was put before without being searched, once it is prepared", async () => {
+    await using server = await EmbeddingsServer.start();
+    await using dir = new DocumentsDirectory();
+    const plain = await dir.documents();
+    await putText(plain, "a.txt", "A puppy.");
+    await dir.close(plain);
+    const documents = await dir.documents({ embeddings: settingsOf(server) });
+    documents.prepare();
+    await vi.waitFor(() => expect(server.asked.map(({ input }) => input)).toEqual([["A puppy."]]), { timeout: 10_000 });
   });
 
   test("forgets the vectors of what is replaced or deleted", async () => {

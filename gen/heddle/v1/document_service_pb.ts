@@ -49,7 +49,8 @@ export type Document = Message<"heddle.v1.Document"> & {
   sizeBytes: bigint;
 
   /**
-   * SHA-256 of it as uploaded, 32 bytes: the same bytes need no upload.
+   * SHA-256 of it as uploaded, 32 bytes: the same bytes need no upload. Empty in a list for a document of which the server has
+   * found a part damaged on its disk: upload it again.
    *
    * @generated from field: bytes sha256 = 5;
    */

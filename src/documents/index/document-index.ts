@@ -1,4 +1,4 @@
-// The index of what is in the store: built when it is first needed, and told of every change from then on.
+// The index of what is in the store: built when it is prepared or first needed, and told of every change from then on.
 import { HeddleError } from "../../thread/errors.js";
 import { Embedder, type LeafPlace } from "../embedding/embedder.js";
 import { EmbeddingsEndpoint, type EmbeddingsSettings } from "../embedding/embeddings-endpoint.js";
@@ -56,6 +56,11 @@ export class DocumentIndex {
     this.#embedder = new Embedder(store, { endpoint, onVectors, onProblem, restMs: embeddingRestMs });
   }
 
+  /** Builds it. What goes wrong is told to whoever searches, for whom it is tried again. */
+  prepare(): void {
+    this.#ready().catch(() => undefined);
+  }
+
   /** Some of it could not be read: the same bytes must be stored again. */
   isDamaged(documentNumber: number): boolean {
     return this.#damaged.has(documentNumber);
@@ -67,14 +72,14 @@ export class DocumentIndex {
    */
   async putWith(leaves: LeavesToPut, store: () => Promise<Stored>): Promise<DocumentEntry> {
     const client = this.#alive();
-    await this.#announce(client, leaves);
+    if (client !== undefined) await unlessGone(client, announce(client, leaves));
     const { entry, replaced } = await store().catch(async (reason) => {
       await this.removed(leaves.documentNumber);
       throw reason;
     });
     // Whoever builds it now may have looked before the document was there.
     const now = this.#alive();
-    if (now !== undefined && now !== client) await this.#addTo(await this.#ready(), entry);
+    if (now !== undefined && now !== client) await unlessGone(now, this.#addTo(now, entry));
     if (replaced !== undefined) await this.removed(replaced);
     this.#embedder?.wake();
     return entry;
@@ -83,21 +88,8 @@ export class DocumentIndex {
   /** Contract: the store has it no more. */
   async removed(documentNumber: number): Promise<void> {
     this.#damaged.delete(documentNumber);
-    if (this.#alive() === undefined) return;
-    const client = await this.#ready();
-    await client.tell({ type: "remove", documentNumber }).catch((reason) => {
-      // One that is built anew does not know it.
-      if (client.isAlive) throw reason;
-    });
-  }
-
-  async #announce(client: IndexClient | undefined, { collection, name, documentNumber, leaves }: LeavesToPut) {
-    if (client === undefined) return;
-    await this.#built?.catch(() => undefined);
-    for (const [leaf, passages] of leaves.entries())
-      await client.tell({ type: "leaf", documentNumber, collection, name, leaf, passages }).catch((reason) => {
-        if (client.isAlive) throw reason;
-      });
+    const client = this.#alive();
+    if (client !== undefined) await unlessGone(client, client.tell({ type: "remove", documentNumber }));
   }
 
   /** Resolves when every passage has its vector, or the embedder rests. */
@@ -121,7 +113,7 @@ export class DocumentIndex {
     await this.#client?.close();
   }
 
-  /** Undefined where nobody has searched yet: it will be built from the store. */
+  /** Undefined where nobody has asked for it yet: it will be built from the store. */
   #alive(): IndexClient | undefined {
     return this.#client?.isAlive === true ? this.#client : undefined;
   }
@@ -137,7 +129,10 @@ export class DocumentIndex {
     return this.#built!;
   }
 
-  /** What changes meanwhile is told by whoever changed it, behind this. */
+  /**
+   * What changes meanwhile is told by whoever changed it. The index takes everything in the order in which it is told, and a leaf is
+   * told as soon as it is read: what is told to be gone is not told of again.
+   */
   async #build(client: IndexClient): Promise<IndexClient> {
     this.#damaged.clear();
     try {
@@ -182,6 +177,17 @@ export class DocumentIndex {
     this.#onProblem(new HeddleError("storage_failed", message, { detail: { path: name } }));
   }
 }
+
+async function announce(client: IndexClient, { collection, name, documentNumber, leaves }: LeavesToPut): Promise<void> {
+  for (const [leaf, passages] of leaves.entries())
+    await client.tell({ type: "leaf", documentNumber, collection, name, leaf, passages });
+}
+
+/** What an index does not hear because it is gone, the next one reads in the store. */
+const unlessGone = (client: IndexClient, telling: Promise<void>): Promise<void> =>
+  telling.catch((reason) => {
+    if (client.isAlive) throw reason;
+  });
 
 const damagedEntry = (): HeddleError =>
   new HeddleError("storage_failed", "A document fails its checksum and is not found: index your documents again", {

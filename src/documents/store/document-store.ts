@@ -53,27 +53,35 @@ export class DocumentStore {
     );
   }
 
-  /** In order of collection and name. An empty collection: all of them. */
+  /** In order of collection and name. An empty collection: all of them. Damaged ones are left out. */
   list({ collection, limit, after: place }: { collection: string; limit: number; after: Place | undefined }) {
-    return this.#commits.look(({ documents }) => {
-      const start = place ? after(documentKey(place.collection, place.name)) : Buffer.alloc(0);
-      const first = collection === "" ? start : laterOf(start, collectionPrefix(collection));
-      const end = collection === "" ? undefined : collectionEnd(collection);
-      const range = { limit, ...(first.length > 0 && { start: first }), ...(end && { end }) };
-      if (end !== undefined && Buffer.compare(first, end) >= 0) return [];
-      return [...documents.getRange(range)].map(({ value }) => this.#entry(value)!);
-    });
+    const start = place ? after(documentKey(place.collection, place.name)) : Buffer.from([0]);
+    const range =
+      collection === ""
+        ? { start }
+        : { start: laterOf(start, collectionPrefix(collection)), end: collectionEnd(collection) };
+    const entries: DocumentEntry[] = [];
+    for (const entry of this.#entries(range)) {
+      if (entry !== undefined) entries.push(entry);
+      if (entries.length === limit) break;
+    }
+    return entries;
   }
 
   /** All documents, in order, those that come or go meanwhile perhaps. Damaged ones are counted by `onDamaged`, and left out. */
   *intact(onDamaged: () => void = () => undefined): Generator<DocumentEntry> {
-    for (let start: Buffer = Buffer.from([0]); ; ) {
-      const page = this.#commits.look(({ documents }) => [...documents.getRange({ start, limit: entriesAtATime })]);
-      for (const { value } of page) {
-        const entry = this.#entryUnlessDamaged(value);
-        if (entry === undefined) onDamaged();
-        else yield entry;
-      }
+    for (const entry of this.#entries({ start: Buffer.from([0]) })) {
+      if (entry === undefined) onDamaged();
+      else yield entry;
+    }
+  }
+
+  /** Undefined in place of one that is damaged. */
+  *#entries({ start: first, end }: { start: Buffer; end?: Buffer }): Generator<DocumentEntry | undefined> {
+    for (let start = first; end === undefined || Buffer.compare(start, end) < 0; ) {
+      const range = { start, ...(end && { end }), limit: entriesAtATime };
+      const page = this.#commits.look(({ documents }) => [...documents.getRange(range)]);
+      for (const { value } of page) yield this.#entryUnlessDamaged(value);
       const last = page.at(-1);
       if (last === undefined) return;
       start = after(last.key);
