@@ -74,6 +74,7 @@ export class FolderFiles {
       return documentOf(path, await readWhole(file, path, documentLimits.bytes));
     } catch (reason) {
       if (!(reason instanceof ToolFailure)) throw reason;
+      if (reason.code === "ENOENT") return { outcome: "skipped", why: whyMissing(path) };
       const why = notRead[reason.code];
       return why === undefined ? { outcome: "failed", why: reason.message } : { ...why };
     }
@@ -90,9 +91,11 @@ const notRead: Readonly<Record<string, Extract<ReadFile, { why: string }>>> = {
   EFBIG: { outcome: "skipped", why: `larger than ${documentLimits.bytes / 1024 / 1024} MiB` },
   EINVAL: { outcome: "skipped", why: "not a regular file" },
   EMLINK: { outcome: "skipped", why: "has more than one name (hard links), and may be a file from elsewhere" },
-  ENOENT: { outcome: "skipped", why: "is gone" },
   EACCES: { outcome: "failed", why: "permission denied" },
 };
+
+/** A name that is no UTF-8 is listed with marks in place of its bytes, and nobody has a file of that name. */
+const whyMissing = (path: string): string => (path.includes("\uFFFD") ? "its name is not UTF-8" : "is gone");
 
 /** What its name says nothing about is plain text, if it is text. */
 function documentOf(path: string, data: Uint8Array): ReadFile {

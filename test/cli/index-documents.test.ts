@@ -1,4 +1,4 @@
-import { link, rename, symlink } from "node:fs/promises";
+import { link, rename, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Code } from "@connectrpc/connect";
 import { describe, expect, test } from "vitest";
@@ -108,6 +108,14 @@ describe("heddle index", () => {
       "skipped    twin.md: has more than one name (hard links), and may be a file from elsewhere",
     ]);
     expect(stdout).toContain("Indexed 2 new, 0 changed, 0 unchanged, 0 removed (0 failed, 5 skipped)\n");
+  });
+
+  test("says of a name that is no UTF-8 that it is none, and not that the file is gone", async () => {
+    await using server = await keepingServer();
+    await using folder = await testFolder({ "a.md": "A" });
+    await writeFile(Buffer.concat([Buffer.from(`${folder.path}/caf`), Buffer.from([0xe9]), Buffer.from(".md")]), "x");
+    const { stdout } = await heddle(["index", folder.path, "--server", server.url]);
+    expect(stdout).toContain("skipped    caf\uFFFD.md: its name is not UTF-8\n");
   });
 
   test("what becomes no document is removed, and so is what a pattern leaves out", async () => {
