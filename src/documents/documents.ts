@@ -19,7 +19,7 @@ import { readDocument, readerVersion } from "./reading/read-document.js";
 import { Sequences } from "./sequences.js";
 import type { DocumentEntry } from "./store/document-entry.js";
 import { DocumentStore, type Place } from "./store/document-store.js";
-import { passagesPerLeaf } from "./store/passage-leaf.js";
+import { decodeLeaf, passagesPerLeaf } from "./store/passage-leaf.js";
 
 export interface DocumentsSettings {
   /** Where they are kept. Made unless it is there. Contract: no other process has it open. */
@@ -151,9 +151,11 @@ export class Documents implements DocumentSearch {
     await this.#store.close();
   }
 
-  /** Undefined: the document was replaced or deleted since. */
+  /** Undefined: the document was replaced or deleted since, or is damaged. */
   #found({ collection, name, documentNumber, place, score }: IndexHit): FoundPassage | undefined {
-    const passages = this.#store.passages(documentNumber, Math.floor(place / passagesPerLeaf));
+    const leaf = this.#store.leaf(documentNumber, Math.floor(place / passagesPerLeaf));
+    const passages = leaf && decodeLeaf(leaf);
+    if (leaf && !passages) this.#index.reportDamage(documentNumber, { collection, name });
     const passage = passages?.[place % passagesPerLeaf];
     return passage && { collection, documentName: name, ...passage, score };
   }

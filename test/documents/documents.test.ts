@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from "node:fs";
+import { closeSync, openSync, readFileSync, writeFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
@@ -274,6 +274,24 @@ describe("a store", () => {
     expect(await putText(documents, "a.txt", "About herons in the reeds.")).toMatchObject({ unchanged: false });
     expect(namesOf(await find(documents, "reeds"))).toEqual(["a.txt"]);
     expect(await hashes()).toEqual([32, 32]);
+  });
+
+  test("whose passages are damaged when they are looked up finds the others, and says so once", async () => {
+    await using dir = new DocumentsDirectory();
+    const problems: unknown[] = [];
+    const documents = await dir.documents({ onProblem: (problem) => problems.push(problem) });
+    await putText(documents, "a.txt", "About herons in the reeds.");
+    await putText(documents, "b.txt", "About herons in the trees.");
+    expect(namesOf(await find(documents, "herons")).sort()).toEqual(["a.txt", "b.txt"]);
+    const file = openSync(join(dir.path, "data.mdb"), "r+");
+    const bytes = readFileSync(file);
+    for (let at = bytes.indexOf("in the reeds"); at !== -1; at = bytes.indexOf("in the reeds", at + 1))
+      writeSync(file, "X", at);
+    closeSync(file);
+    for (let times = 0; times < 2; times++) expect(namesOf(await find(documents, "herons"))).toEqual(["b.txt"]);
+    expect(problems).toMatchObject([{ code: "storage_failed", message: expect.stringContaining("a.txt") }]);
+    expect(await putText(documents, "a.txt", "About herons in the reeds.")).toMatchObject({ unchanged: false });
+    expect(namesOf(await find(documents, "reeds"))).toEqual(["a.txt"]);
   });
 
   test("with a damaged document lists the others, page by page, and takes it again", async () => {

@@ -66,6 +66,14 @@ export class DocumentIndex {
     return this.#damaged.has(documentNumber);
   }
 
+  /** Once for each document. */
+  reportDamage(documentNumber: number, { collection, name }: Place): void {
+    if (this.#damaged.has(documentNumber)) return;
+    this.#damaged.add(documentNumber);
+    const message = `Passages of ${name} in ${collection} fail their checksum and are not found: index the document again`;
+    this.#onProblem(new HeddleError("storage_failed", message, { detail: { path: name } }));
+  }
+
   /**
    * Stores a document with `store`, so that a search finds what was there before or what is there now, and never neither: the new
    * passages are in the index before they are in the store, and the old ones until after.
@@ -151,7 +159,7 @@ export class DocumentIndex {
       const passages = this.#store.leaf(number, leaf);
       // Replaced or deleted meanwhile.
       if (passages === undefined) return;
-      if (!isIntactLeaf(passages)) this.#reportDamage(number, { collection, name });
+      if (!isIntactLeaf(passages)) this.reportDamage(number, { collection, name });
       else {
         await client.tell({ type: "leaf", documentNumber: number, collection, name, leaf, passages });
         await this.#addStoredVectors(client, { documentNumber: number, leaf });
@@ -169,12 +177,6 @@ export class DocumentIndex {
     if (client?.isAlive !== true || block.model !== this.#queries?.model) return;
     const { dimensions, vectors } = block;
     await client.tell({ type: "vectors", ...place, dimensions, vectors });
-  }
-
-  #reportDamage(documentNumber: number, { collection, name }: Place): void {
-    this.#damaged.add(documentNumber);
-    const message = `Passages of ${name} in ${collection} fail their checksum and are not found: index the document again`;
-    this.#onProblem(new HeddleError("storage_failed", message, { detail: { path: name } }));
   }
 }
 

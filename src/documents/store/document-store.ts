@@ -141,15 +141,6 @@ export class DocumentStore {
     return this.#commits.look(({ passages }) => passages.getBinary(leafKey(documentNumber, leaf)));
   }
 
-  /** Undefined when they are gone. Throws `storage_failed` when they are damaged. */
-  passages(documentNumber: number, leaf: number): Passage[] | undefined {
-    const stored = this.leaf(documentNumber, leaf);
-    if (stored === undefined) return undefined;
-    const decoded = decodeLeaf(stored);
-    if (decoded === undefined) throw this.#damaged("A passage");
-    return decoded;
-  }
-
   /** Undefined when they are gone or damaged. */
   passagesUnlessDamaged(documentNumber: number, leaf: number): Passage[] | undefined {
     const stored = this.leaf(documentNumber, leaf);
