@@ -71,7 +71,7 @@ describe.each(ways)("$way", ({ sandbox, isHere }) => {
     ]);
     expect(ofFirst(valuesOf(events, "toolCallOutputDelta")).map(({ text }) => text)).toEqual(["hello\n"]);
     expect(valuesOf(events, "toolCallComplete")).toMatchObject([
-      { outcome: ToolCallOutcome.SUCCEEDED, summary: expect.stringMatching(/^Code ran in .* s, 1 file produced$/) },
+      { outcome: ToolCallOutcome.SUCCEEDED, summary: expect.stringMatching(/^Code ran in .* m?s, 1 file produced$/) },
       { toolCallId: failedId, outcome: ToolCallOutcome.FAILED, summary: expect.stringMatching(/^TypeError: /) },
     ]);
 

@@ -1,6 +1,6 @@
 // Lists the background processes of the thread: those that run, and those that ended not long ago.
 import { z } from "zod";
-import { secondsOf } from "../command/command-words.js";
+import { tookWords } from "../command/command-words.js";
 import type { BackgroundProcess } from "../process/background-process.js";
 import { exitCodeOf, processState, stateOf } from "../process/process-words.js";
 import type { Processes } from "../process/processes.js";
@@ -77,6 +77,6 @@ function lineOf({
   lines,
 }: z.output<typeof listed>): string {
   const purpose = description ? ` (${visible(description)})` : "";
-  const how = state === "running" ? `running for ${secondsOf(runningMs)} s` : summary;
+  const how = state === "running" ? `running for ${tookWords(runningMs)}` : summary;
   return `${processId}: ${command}${purpose}: ${how}; ${counted(lines, "line", "lines")} printed`;
 }

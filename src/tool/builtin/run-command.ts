@@ -10,6 +10,7 @@ import {
   secondsOf,
   shownCommand,
   textForModel,
+  tookWords,
 } from "../command/command-words.js";
 import { type Commands, runHeld } from "../command/commands.js";
 import { commandPreview, commandPurpose, shellArgv, shellCommand } from "../command/shell-command.js";
@@ -63,4 +64,4 @@ export function runCommand(commands: Commands): ToolDefinition<typeof input, typ
 
 /** `exit code 0, 12.4 s`. One that was ended has taken the time that it says. */
 const summaryEnd = (result: CommandResult): string =>
-  result.ended === "exited" ? `${endWords(result)}, ${secondsOf(result.durationMs)} s` : endWords(result);
+  result.ended === "exited" ? `${endWords(result)}, ${tookWords(result.durationMs)}` : endWords(result);

@@ -65,6 +65,9 @@ export const excessWords = (excess: Excess): string =>
 /** `12.4`, `120`. */
 export const secondsOf = (ms: number): string => (ms / 1000).toFixed(1).replace(/\.0$/, "");
 
+/** How long something took: `12 ms`, `1.2 s`. */
+export const tookWords = (ms: number): string => (ms < 100 ? `${Math.round(ms)} ms` : `${secondsOf(ms)} s`);
+
 /** What the model reads. */
 export function textForModel(result: CommandResult): string {
   const { stdout, stderr, leftBehind, durationMs } = result;
@@ -74,7 +77,7 @@ export function textForModel(result: CommandResult): string {
     ...(stdout === "" ? [] : ["stdout:", stdout.trimEnd()]),
     ...(stderr === "" ? [] : ["stderr:", stderr.trimEnd()]),
   ];
-  const end = `The command ended: ${endWords(result)} (it took ${secondsOf(durationMs)} s).`;
+  const end = `The command ended: ${endWords(result)} (it took ${tookWords(durationMs)}).`;
   return [end, ...left, ...(printed.length > 0 ? printed : ["It printed nothing."])].join("\n");
 }
 

@@ -1,6 +1,6 @@
 // How the end of a piece of code is told: to people in one line, to the model with what it printed, gave and made.
 import { z } from "zod";
-import { secondsOf } from "../command/command-words.js";
+import { secondsOf, tookWords } from "../command/command-words.js";
 import type { ToolContent } from "../tool.js";
 import { sizeWords } from "../web/size-words.js";
 import { counted, oneLine, visible } from "../words.js";
@@ -79,7 +79,7 @@ export function summaryOf(result: CodeResult, limits: CodeLimits): string {
   if (result.ended !== "finished") return `${endWords(result.ended, limits)}${result.isLost ? lostWords : ""}`;
   if (result.error !== undefined) return oneLine(result.error.line);
   const { length } = result.files;
-  return `Code ran in ${secondsOf(result.durationMs)} s${length > 0 ? `, ${counted(length, "file", "files")} produced` : ""}`;
+  return `Code ran in ${tookWords(result.durationMs)}${length > 0 ? `, ${counted(length, "file", "files")} produced` : ""}`;
 }
 
 const lostWords = "; the interpreter's variables are gone";
@@ -98,7 +98,7 @@ function endWords(ended: Exclude<CodeCause, "finished">, { timeoutMs, memoryByte
 /** What the model reads. */
 export function textForModel(result: CodeResult, limits: CodeLimits): string {
   const { ended, value, error, stdout, stderr, files, interpreter, isLost, durationMs } = result;
-  const took = `${secondsOf(durationMs)} s`;
+  const took = tookWords(durationMs);
   const head =
     ended === "finished"
       ? `The code ${error === undefined ? "ran" : "failed"} (${took}).`

@@ -1,6 +1,6 @@
 // How the end of a background process is told, in the log and to people.
 import type { Ending } from "../command/begin-process.js";
-import { excessWords, secondsOf, shownCommand } from "../command/command-words.js";
+import { excessWords, shownCommand, tookWords } from "../command/command-words.js";
 import { counted, oneLine } from "../words.js";
 import type { ProcessEnding } from "./journal.js";
 
@@ -38,7 +38,7 @@ function toldEnd(
   { cause, exitCode, signalName, durationMs }: Ending,
   reason: EndReason | undefined,
 ): Pick<ProcessEnding, "outcome"> & { words: string } {
-  const after = `after ${secondsOf(durationMs)} s`;
+  const after = `after ${tookWords(durationMs)}`;
   const name = shownCommand(command);
   switch (cause) {
     case "exited": {

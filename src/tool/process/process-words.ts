@@ -1,6 +1,6 @@
 // Background processes in words: for the model, and as data in results.
 import { z } from "zod";
-import { secondsOf, shownCommand } from "../command/command-words.js";
+import { shownCommand, tookWords } from "../command/command-words.js";
 import type { BackgroundProcess } from "./background-process.js";
 import type { OutputLine } from "./output-lines.js";
 
@@ -21,7 +21,7 @@ export const exitCodeOf = ({ ending }: BackgroundProcess): { exitCode?: number }
 export function standing(process: BackgroundProcess): string {
   const { id, command, runningMs, ending } = process;
   if (ending) return `${id} is over: ${ending.summary}`;
-  return `${id} runs (${shownCommand(command)}, for ${secondsOf(runningMs)} s)`;
+  return `${id} runs (${shownCommand(command)}, for ${tookWords(runningMs)})`;
 }
 
 export const outputLine = z.object({

@@ -36,7 +36,7 @@ describe("Python", () => {
   test("prints as it goes, in order, and gives its last value", async () => {
     const code = "import sys\nfor n in range(3):\n  print('out', n)\n  print('err', n, file=sys.stderr)\nn * 21";
     const { result, summary, context, forModel, exitCode } = await python(code);
-    expect(summary).toMatch(/^Code ran in [\d.]+ s$/);
+    expect(summary).toMatch(/^Code ran in [\d.]+ m?s$/);
     expect(context.streams.map(([stream, text]) => `${stream}: ${text}`).join("")).toBe(
       [0, 1, 2].map((n) => `stdout: out ${n}\nstderr: err ${n}\n`).join(""),
     );

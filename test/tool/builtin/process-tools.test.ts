@@ -67,7 +67,7 @@ describe.each(ways.filter(({ isHere }) => isHere))("$way", ({ sandbox }) => {
     const output = await read({ process_id: "p1" });
     expect(output).toMatchObject({ summary: "Read 2 lines from p1", result: { total: 2, dropped: 0, next: 2 } });
     expect(output.toModel).toMatch(
-      /^p1 runs \(echo one; .*, for \S+ s\)\. It has printed 2 lines\.\n(?=[\s\S]*^\d\tone$)(?=[\s\S]*^\d \(stderr\)\ttwo$)[\s\S]*\nTo read what comes next, use after 2\.$/m,
+      /^p1 runs \(echo one; .*, for \S+ m?s\)\. It has printed 2 lines\.\n(?=[\s\S]*^\d\tone$)(?=[\s\S]*^\d \(stderr\)\ttwo$)[\s\S]*\nTo read what comes next, use after 2\.$/m,
     );
 
     const stopped = await stop({ process_id: "p1" });
@@ -95,7 +95,7 @@ describe.each(ways.filter(({ isHere }) => isHere))("$way", ({ sandbox }) => {
     const { start } = await open({ sandbox, firstMomentsMs: patient });
     const failed = await start({ command: "echo broken; exit 4" });
     expect(failed).toMatchObject({ isError: true, exitCode: 4, result: { state: "exited", exitCode: 4 } });
-    expect(failed.summary).toMatch(/^echo broken; exit 4 exited with code 4 after \S+ s$/);
+    expect(failed.summary).toMatch(/^echo broken; exit 4 exited with code 4 after \S+ m?s$/);
     expect(await start({ command: "echo fine" })).toMatchObject({
       isError: false,
       exitCode: 0,

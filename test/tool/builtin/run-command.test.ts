@@ -23,19 +23,19 @@ describe.each(ways.filter(({ isHere }) => isHere))("run_command $way", ({ sandbo
   test("runs a line of shell in the workspace", async () => {
     const { result, summary, isError, exitCode, content, context, toModel } = await run("pwd && echo oops >&2");
     expect(result).toMatchObject({ exitCode: 0, ended: "exited", stdout: `${place.path}\n`, stderr: "oops\n" });
-    expect(summary).toMatch(/^Ran pwd && echo oops >&2 \(exit code 0, \d+(?:\.\d)? s\)$/);
+    expect(summary).toMatch(/^Ran pwd && echo oops >&2 \(exit code 0, \d+(?:\.\d)? m?s\)$/);
     expect({ isError, exitCode }).toEqual({ isError: false, exitCode: 0 });
     expect(context.printed).toEqual({ stdout: `${place.path}\n`, stderr: "oops\n" });
     expect(content).toEqual([
       { id: "stdout", mediaType: "text/plain", data: `${place.path}\n` },
       { id: "stderr", mediaType: "text/plain", data: "oops\n" },
     ]);
-    expect(toModel).toMatch(/^The command ended: exit code 0 \(it took \S+ s\)\.\nstdout:\n.*\nstderr:\noops$/);
+    expect(toModel).toMatch(/^The command ended: exit code 0 \(it took \S+ m?s\)\.\nstdout:\n.*\nstderr:\noops$/);
   });
 
   test("fails with the command's exit code, and the model reads what it printed", async () => {
     const { summary, isError, exitCode, toModel } = await run("echo broken; exit 2");
-    expect(summary).toMatch(/^Ran echo broken; exit 2 \(exit code 2, \S+ s\)$/);
+    expect(summary).toMatch(/^Ran echo broken; exit 2 \(exit code 2, \S+ m?s\)$/);
     expect({ isError, exitCode }).toEqual({ isError: true, exitCode: 2 });
     expect(toModel).toContain("exit code 2");
     expect(toModel).toContain("broken");

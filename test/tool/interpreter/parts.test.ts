@@ -1,6 +1,9 @@
 // What interpreters are made of, piece by piece.
 import { describe, expect, test } from "vitest";
+import { KeptOutput } from "../../../src/tool/command/kept-output.js";
 import { OutputRing, ringBytes } from "../../../src/tool/interpreter/child/output-ring.js";
+import { resultOf, summaryOf } from "../../../src/tool/interpreter/code-words.js";
+import type { ThreadRun } from "../../../src/tool/interpreter/interpreters.js";
 import { producedFiles } from "../../../src/tool/interpreter/produced-files.js";
 import { noProcesses } from "../../../src/tool/interpreter/seccomp.js";
 
@@ -64,6 +67,21 @@ describe("files that were made", () => {
       "application/octet-stream",
     ]);
   });
+});
+
+test.each([
+  [0.4, "Code ran in 0 ms"],
+  [12, "Code ran in 12 ms"],
+  [99, "Code ran in 99 ms"],
+  [100, "Code ran in 0.1 s"],
+  [1_234, "Code ran in 1.2 s"],
+])("code that took %s ms: %s", (durationMs, words) => {
+  const output = new KeptOutput(() => {});
+  const run: ThreadRun = {
+    ...{ cause: "finished", value: undefined, error: undefined, files: [], isLost: false, interpreter: "new" },
+    ...{ durationMs, stdout: output, stderr: output },
+  };
+  expect(summaryOf(resultOf("python", run).result, { timeoutMs: 1_000, memoryBytes: 1_000 })).toBe(words);
 });
 
 test("what the kernel refuses is known for the usual processors, and for no others", () => {
