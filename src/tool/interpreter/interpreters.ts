@@ -174,9 +174,13 @@ export class Interpreters implements ThreadBound {
 
   /** A process for the thread: the one that is loaded ahead, or a new one. In both cases another is made ready. */
   async #obtain(place: Place): Promise<InterpreterProcess> {
-    await this.#makeRoom(place);
+    // One that ended a moment ago.
+    if (place.process) this.#forget(place, place.process);
+    const room = this.#makeRoom(place);
+    // At once: others who look for room meanwhile must not find the same.
     place.isTaken = true;
     try {
+      await room;
       const process = await this.#spare.take();
       if (place.isGone) {
         await process.end();

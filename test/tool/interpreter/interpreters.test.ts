@@ -127,6 +127,25 @@ describe("calls", () => {
     await Promise.all([a, b, c].map(({ threadId }) => shared.endThread(threadId)));
   });
 
+  test("there are never more than there may be, however many threads come at the same moment", async () => {
+    const [a, b, c, d] = [inThread(shared), inThread(shared), inThread(shared), inThread(shared)];
+    await a.javascript("1");
+    await b.javascript("1");
+    const ends = await Promise.allSettled([c, d, inThread(shared)].map((thread) => thread.javascript("1")));
+    expect(ends.map(({ status }) => status)).toEqual(["fulfilled", "fulfilled", "rejected"]);
+    expect([...shared.pids.keys()]).toEqual([c.threadId, d.threadId]);
+    await Promise.all([a, b, c, d].map(({ threadId }) => shared.endThread(threadId)));
+  });
+
+  test("one that was ended a moment ago is not taken for kept", async () => {
+    const thread = inThread(shared);
+    await thread.javascript("var x = 1");
+    process.kill(thread.pid()!, "SIGKILL");
+    while (thread.pid() !== undefined) await new Promise(setImmediate);
+    expect((await thread.javascript("typeof x")).result).toMatchObject({ interpreter: "restarted" });
+    await shared.endThread(thread.threadId);
+  });
+
   test("a thread that is deleted takes its interpreter along, also in the middle of a call", async () => {
     const thread = inThread(shared);
     const { running } = await busy(thread);
