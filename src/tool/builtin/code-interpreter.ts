@@ -29,7 +29,7 @@ export function codeInterpreter(interpreters: Interpreters): ToolDefinition<type
   return defineTool({
     name: "code_interpreter",
     title: "Run code",
-    description: `Run Python or JavaScript to compute something. Variables and files are kept between your calls. Python 3.14 has its standard library and nothing else: no numpy, no pandas, no pip, no await outside of functions. JavaScript is plain ECMAScript with console.log, readFile(name), readFile(name, "bytes"), writeFile(name, textOrBytes), listFiles() and deleteFile(name): no modules, no timers; declare with var what a later call declares again. Both work in the same scratch folder; what they write there, the user can download (up to ${sizeWords(bounds.scratch.fileBytes)} a file). There is no network, no access to the workspace, no other program. A call may take ${secondsOf(timeoutMs)} s.`,
+    description: `Run Python or JavaScript to compute something. Variables and files are kept between your calls. Python 3.14 has its standard library and nothing else: no numpy, no pandas, no pip, no threads, no await outside of functions (asyncio.run works). JavaScript is plain ECMAScript with console.log, readFile(name), readFile(name, "bytes"), writeFile(name, textOrBytes), listFiles() and deleteFile(name): no modules, no timers; declare with var what a later call declares again. Both work in the same scratch folder; what they write there, the user can download (up to ${sizeWords(bounds.scratch.fileBytes)} a file). There is no network, no access to the workspace, no other program. A call may take ${secondsOf(timeoutMs)} s.`,
     kind: "execute",
     input,
     output: codeResult,

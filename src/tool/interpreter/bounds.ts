@@ -6,7 +6,7 @@ export const bounds = {
   /** Beyond the memory of the code itself: Node, the interpreters' own, files and copies of them. */
   slackBytes: 512 * mib,
   /** The scratch folder, which is in memory. */
-  scratch: { bytes: 32 * mib, files: 200, fileBytes: 8 * mib },
+  scratch: { bytes: 32 * mib, files: 200, fileBytes: 8 * mib, pathUnits: 1_024 },
   /** Files of one call that are kept. */
   filesPerCall: 20,
   /** Of a value or an error that is told. */

@@ -14,7 +14,7 @@ const message = z.discriminatedUnion("type", [
   z.object({ type: z.literal("output"), stream: z.enum(["stdout", "stderr"]), data: base64 }),
   z.object({
     type: z.literal("file"),
-    path: z.string().min(1).max(4_096),
+    path: z.string().min(1).max(bounds.scratch.pathUnits),
     bytes: z.number().int().min(0),
     data: base64.optional(),
   }),

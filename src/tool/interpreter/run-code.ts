@@ -41,12 +41,12 @@ export async function runCode(process: InterpreterProcess, request: CodeRequest)
   const { language, code, timeoutMs, signal } = request;
   const stdout = new KeptOutput((text) => request.onOutput("stdout", text));
   const stderr = new KeptOutput((text) => request.onOutput("stderr", text));
-  const files: MadeFile[] = [];
+  const files = new MadeFiles();
   const done = new Promise<Extract<FromChild, { type: "done" }>>((resolve) => {
     process.onMessage = (message) => {
       if (message.type === "output")
         (message.stream === "stdout" ? stdout : stderr).add(Buffer.from(message.data, "base64"));
-      else if (message.type === "file" && files.length < bounds.scratch.files) files.push(madeFile(message));
+      else if (message.type === "file") files.add(message);
       else if (message.type === "done") resolve(message);
     };
   });
@@ -66,7 +66,7 @@ export async function runCode(process: InterpreterProcess, request: CodeRequest)
     cause: stopCause ?? (isLost ? (end === "ended" ? "called_off" : end) : "finished"),
     value: isLost ? undefined : end.value,
     error: isLost ? undefined : end.error,
-    ...{ durationMs, stdout, stderr, files, isLost },
+    ...{ durationMs, stdout, stderr, files: files.all, isLost },
   };
 }
 
@@ -83,11 +83,19 @@ async function stop<Done>(
   return "ended";
 }
 
-const madeFile = ({ path, bytes, data }: Extract<FromChild, { type: "file" }>): MadeFile => ({
-  path,
-  bytes,
-  data: data === undefined ? undefined : Buffer.from(data, "base64"),
-});
+/** No more than there can be, whatever is said. */
+class MadeFiles {
+  readonly all: MadeFile[] = [];
+  #room: number = bounds.scratch.bytes;
+
+  add({ path, bytes, data: said }: Extract<FromChild, { type: "file" }>): void {
+    if (this.all.length >= bounds.scratch.files) return;
+    const data = said === undefined ? undefined : Buffer.from(said, "base64");
+    const isKept = data !== undefined && data.length <= Math.min(this.#room, bounds.scratch.fileBytes);
+    if (isKept) this.#room -= data.length;
+    this.all.push({ path, bytes: data?.length ?? bytes, data: isKept ? data : undefined });
+  }
+}
 
 const aborted = (signal: AbortSignal): Promise<"called_off"> =>
   new Promise((resolve) => {

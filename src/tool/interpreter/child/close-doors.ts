@@ -9,6 +9,8 @@ const modules = [
 ];
 
 const globals = ["fetch", "WebSocket", "EventSource", "Worker", "BroadcastChannel", "navigator", "require", "module"];
+/** Nothing is to be left that would run when the code is over. */
+const timers = ["setTimeout", "setInterval", "setImmediate", "MessageChannel"];
 
 const ofProcess = [
   ...[
@@ -40,6 +42,7 @@ export function closeDoors(): void {
   for (const module of found) closeModule(module);
   syncBuiltinESMExports();
   for (const name of ofProcess) Reflect.set(process, name, refuse);
+  for (const name of timers) Reflect.set(globalThis, name, refuse);
   for (const name of globals) Reflect.deleteProperty(globalThis, name);
   Object.defineProperty(globalThis, "process", { value: harmless, writable: true, configurable: false });
 }

@@ -1,8 +1,6 @@
 // The scratch folder as JavaScript has it: files by their paths, in memory, bounded.
 import type { FileChanges, ScratchLimits } from "./messages.js";
 
-const longestPath = 200;
-
 export class JavaScriptFiles {
   readonly #limits: ScratchLimits;
   readonly #files = new Map<string, Uint8Array>();
@@ -37,13 +35,13 @@ export class JavaScriptFiles {
   }
 
   read(given: string): Uint8Array {
-    const data = this.#files.get(pathOf(given));
+    const data = this.#files.get(this.#pathOf(given));
     if (data === undefined) throw new Error(`There is no file ${given}; listFiles() names those that are there`);
     return data;
   }
 
   write(given: string, data: Uint8Array): void {
-    const path = pathOf(given);
+    const path = this.#pathOf(given);
     const before = this.#files.get(path)?.length ?? 0;
     if (this.#bytes - before + data.length > this.#limits.bytes)
       throw new Error(`No space left: all files together may have ${this.#limits.bytes} bytes`);
@@ -55,7 +53,7 @@ export class JavaScriptFiles {
   }
 
   remove(given: string): void {
-    const path = pathOf(given);
+    const path = this.#pathOf(given);
     this.read(path);
     this.#drop(path);
     this.#removed.add(path);
@@ -75,17 +73,17 @@ export class JavaScriptFiles {
     this.#bytes -= this.#files.get(path)?.length ?? 0;
     this.#files.delete(path);
   }
-}
 
-/** From the scratch folder, however it is written. */
-function pathOf(given: string): string {
-  const parts = given
-    .replace(/^\/scratch\//, "")
-    .split("/")
-    .filter((part) => part !== "" && part !== ".");
-  const path = parts.join("/");
-  const isBad = path === "" || path.length > longestPath || parts.includes("..") || path.includes("\0");
-  if (isBad || (given.startsWith("/") && !given.startsWith("/scratch/")))
-    throw new Error(`${JSON.stringify(given.slice(0, 100))} is no path of a file here; use a name such as data.csv`);
-  return path;
+  /** From the scratch folder, however it is written. */
+  #pathOf(given: string): string {
+    const parts = given
+      .replace(/^\/scratch\//, "")
+      .split("/")
+      .filter((part) => part !== "" && part !== ".");
+    const path = parts.join("/");
+    const isBad = path === "" || path.length > this.#limits.pathUnits || parts.includes("..") || path.includes("\0");
+    if (isBad || (given.startsWith("/") && !given.startsWith("/scratch/")))
+      throw new Error(`${JSON.stringify(given.slice(0, 100))} is no path of a file here; use a name such as data.csv`);
+    return path;
+  }
 }

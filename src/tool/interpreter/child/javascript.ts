@@ -4,9 +4,9 @@ import type { QuickJSContext, QuickJSHandle, QuickJSSyncVariant } from "quickjs-
 import { closeDoors } from "./close-doors.js";
 import { JavaScriptFiles } from "./javascript-files.js";
 import { javascriptPrelude } from "./javascript-prelude.js";
-import type { CodeEnd, FileChanges, LanguageSettings, ToLanguage } from "./messages.js";
+import type { CodeEnd, CodeError, LanguageSettings, ToLanguage } from "./messages.js";
 import { OutputRing } from "./output-ring.js";
-import { bounded, tell } from "./telling.js";
+import { bounded, tell, tellEnd } from "./telling.js";
 
 const pageBytes = 65_536;
 /** What the engine was built for. */
@@ -27,8 +27,7 @@ let cells = 0;
 
 parentPort!.on("message", ({ code, files: given }: ToLanguage) => {
   files.give(given);
-  const { end, isBroken } = runCode(code);
-  tell({ type: "done", end, isBroken, files: isBroken ? nothing : files.take() });
+  tellEnd(runCode(code), () => files.take());
 });
 tell({ type: "loaded" });
 
@@ -115,14 +114,19 @@ function shown(value: QuickJSHandle): string | undefined {
   return text;
 }
 
-function errorOf(handle: QuickJSHandle): { line: string; trace: string } {
+function errorOf(handle: QuickJSHandle): CodeError {
   const said = vm.dump(handle) as unknown;
   handle.dispose();
-  if (typeof said !== "object" || said === null) return { line: `Uncaught ${String(said)}`, trace: String(said) };
+  if (typeof said !== "object" || said === null) return toldError(`Uncaught ${String(said)}`, String(said));
   const { name = "Error", message = "", stack = "" } = said as Record<string, unknown>;
   const isStopped = name === "InternalError" && message === "interrupted";
-  const line = isStopped ? "Interrupted" : `${String(name)}: ${String(message)}`.split("\n")[0]!.slice(0, 2_000);
-  return { line, trace: bounded(`${line}\n${String(stack)}`.trimEnd(), settings.textUnits) };
+  const line = isStopped ? "Interrupted" : `${String(name)}: ${String(message)}`;
+  return toldError(line, `${line}\n${String(stack)}`);
 }
 
-const nothing: FileChanges = { changed: [], removed: [] };
+const lineUnits = 2_000;
+
+const toldError = (line: string, trace: string): CodeError => ({
+  line: line.slice(0, lineUnits).split("\n")[0]!,
+  trace: bounded(trace.trimEnd(), settings.textUnits),
+});

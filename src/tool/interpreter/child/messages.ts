@@ -19,6 +19,8 @@ export interface ScratchLimits {
   readonly files: number;
   /** A larger one is named, and not handed over. */
   readonly fileBytes: number;
+  /** Of a path. A file whose path is longer is nobody's but the code's. */
+  readonly pathUnits: number;
 }
 
 export type ToChild =

@@ -44,17 +44,12 @@ export class PythonFiles {
     boundFiles(python, limits.bytes);
   }
 
-  /** Files of the other language. */
-  give({ changed, removed }: FileChanges): void {
-    for (const [path, data] of changed) {
-      const place = `${this.#folder}/${path}`;
-      this.#fs.mkdirTree(place.slice(0, place.lastIndexOf("/")));
-      this.#fs.writeFile(place, data);
-      this.#known.set(path, hashOf(data));
-    }
+  /** Files of the other language. Returns those that there is no room for: all is full, or something else is in their place. */
+  give({ changed, removed }: FileChanges): string[] {
     for (const path of removed) {
       if (this.#known.delete(path)) this.#quietly(() => this.#fs.unlink(`${this.#folder}/${path}`));
     }
+    return changed.flatMap(([path, data]) => (this.#put(path, data) ? [] : [path]));
   }
 
   /** What has changed since it was last asked. Of more files than may be there, the others are left out. */
@@ -63,7 +58,9 @@ export class PythonFiles {
     const changed: [string, Uint8Array][] = [];
     for (const path of this.#paths("", 0)) {
       if (now.size >= this.#limits.files) break;
-      const data = this.#fs.readFile(`${this.#folder}/${path}`) as Uint8Array;
+      const data = this.#quietly(() => this.#fs.readFile(`${this.#folder}/${path}`) as Uint8Array);
+      // Nobody is allowed to read it.
+      if (data === undefined) continue;
       const hash = hashOf(data);
       now.set(path, hash);
       if (this.#known.get(path) !== hash) changed.push([path, data]);
@@ -73,12 +70,32 @@ export class PythonFiles {
     return { changed, removed };
   }
 
+  #put(path: string, data: Uint8Array): boolean {
+    const place = `${this.#folder}/${path}`;
+    // An empty folder is nobody's file.
+    this.#quietly(() => this.#fs.rmdir(place));
+    const isPut = this.#quietly(() => {
+      this.#fs.mkdirTree(place.slice(0, place.lastIndexOf("/")));
+      this.#fs.writeFile(place, data);
+      return true;
+    });
+    if (isPut) {
+      this.#known.set(path, hashOf(data));
+      return true;
+    }
+    // Not half of it either.
+    this.#known.delete(path);
+    this.#quietly(() => this.#fs.unlink(place));
+    return false;
+  }
+
   /** Files alone: a link leads to what is listed anyway, or out of the folder. */
   *#paths(under: string, depth: number): Generator<string> {
     const names = this.#quietly(() => this.#fs.readdir(`${this.#folder}/${under}`) as string[]) ?? [];
     for (const name of names.sort()) {
       if (name === "." || name === "..") continue;
       const path = `${under}${name}`;
+      if (path.length > this.#limits.pathUnits) continue;
       const mode = this.#quietly(() => (this.#fs.lstat(`${this.#folder}/${path}`) as { mode: number }).mode) ?? 0;
       if (this.#fs.isFile(mode)) yield path;
       else if (this.#fs.isDir(mode) && depth < deepest) yield* this.#paths(`${path}/`, depth + 1);

@@ -1,7 +1,7 @@
 // The Python around the code of others: runs it as a notebook would, and says what came of it. `run` is called with the code, and
 // returns a JSON text.
 export const pythonPrelude = `
-import ast, json, linecache, os, posix, socket, sys, time, traceback
+import ast, asyncio, functools, json, linecache, os, posix, signal, socket, sys, time, traceback, warnings
 
 scope = sys.modules["__main__"].__dict__
 own_file = "<heddle>"
@@ -74,6 +74,35 @@ for function in ("getaddrinfo", "gethostbyname", "create_connection"):
 def no_process(*_args, **_named):
     raise OSError("No programs can be started here")
 posix.system = os.system = os.popen = no_process
+
+# pyodide's own event loop only begins: what is left to do would be done when the call is long over. This one waits, as Python's does.
+class Waiting:
+    def select(self, timeout=None):
+        if timeout is None:
+            raise RuntimeError("It waits for what never comes: there is no network and no other thread here")
+        time.sleep(max(timeout, 0))
+        return []
+    def close(self):
+        pass
+
+class EventLoop(asyncio.BaseEventLoop):
+    def __init__(self):
+        super().__init__()
+        self._selector = Waiting()
+    def _process_events(self, events):
+        pass
+    def _write_to_self(self):
+        pass
+
+class EventLoops(asyncio.events._BaseDefaultEventLoopPolicy):
+    _loop_factory = EventLoop
+
+with warnings.catch_warnings(action="ignore"):
+    asyncio.set_event_loop_policy(EventLoops())
+asyncio._set_running_loop(None)
+asyncio.run = asyncio.run.__wrapped__
+# asyncio.run would only note the default one, and let what runs go on.
+signal.signal(signal.SIGINT, functools.partial(signal.default_int_handler))
 
 sys.stdout.reconfigure(line_buffering=True)
 sys.stderr.reconfigure(line_buffering=True)

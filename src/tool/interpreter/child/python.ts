@@ -2,11 +2,11 @@
 import { parentPort, workerData } from "node:worker_threads";
 import type { PyodideAPI } from "pyodide";
 import { closeDoors } from "./close-doors.js";
-import type { CodeEnd, FileChanges, LanguageSettings, ToLanguage } from "./messages.js";
+import type { CodeEnd, LanguageSettings, ToLanguage } from "./messages.js";
 import { OutputRing, type Stream } from "./output-ring.js";
 import { PythonFiles } from "./python-files.js";
 import { pythonPrelude } from "./python-prelude.js";
-import { tell } from "./telling.js";
+import { tell, tellEnd } from "./telling.js";
 
 const folder = "/scratch";
 
@@ -19,19 +19,18 @@ const python = await loadPyodide({
   jsglobals: {},
   env: { HOME: folder, PYTHONINSPECT: "", LANG: "C.UTF-8" },
 });
+const output = new OutputRing(settings.output);
 const files = new PythonFiles(python, folder, settings.scratch);
 const run = prepare(python);
 closeDoors();
 
 parentPort!.on("message", ({ code, files: given }: ToLanguage) => {
-  files.give(given);
-  const { end, isBroken } = runCode(code);
-  tell({ type: "done", end, isBroken, files: isBroken ? nothing : files.take() });
+  for (const path of files.give(given)) output.write("stderr", Buffer.from(`No room in Python's folder for ${path}\n`));
+  tellEnd(runCode(code), () => files.take());
 });
 tell({ type: "loaded" });
 
 function prepare(pyodide: PyodideAPI): (code: string, units: number) => string {
-  const output = new OutputRing(settings.output);
   const stream = (name: Stream) => ({
     isatty: false,
     write: (data: Uint8Array) => {
@@ -85,5 +84,3 @@ function boundMemory(bytes: number): void {
     return grow.call(this, pages);
   };
 }
-
-const nothing: FileChanges = { changed: [], removed: [] };
