@@ -37,6 +37,7 @@ const script: Script = {
       user: { exact: "start many and few" },
       replies: [calls("start_process", [...starts(sleeping, many), ...starts(waiting, few)]), done],
     },
+    { user: { exact: "run one" }, replies: [calls("run_command", [{ command: sleeping }]), done] },
     { user: { exact: "start many" }, replies: [calls("start_process", starts(sleeping, many)), done] },
     {
       user: { exact: "look" },
@@ -159,6 +160,17 @@ describe.each(ways.filter(({ isHere }) => isHere))("$way", ({ sandbox }) => {
       const events = await isRunOver(session, threadId);
       endsOf(events);
     }
+  });
+
+  test("kill -9 while a command runs that is waited for: nothing of it is left", { timeout: 60_000 }, async () => {
+    const { server, session } = await open(sandbox);
+    const threadId = await session.newThread();
+    await session.send(threadId, { text: "run one" });
+    await session.until(threadId, "toolCallOutputDelta");
+    const { pid } = server.process.child;
+    expect(processesWith(nap).length).toBeGreaterThanOrEqual(1);
+    await server.kill();
+    await nothingLeft(pid!);
   });
 
   test("a server that stops ends all of them, and says so before it is gone", { timeout: 60_000 }, async () => {

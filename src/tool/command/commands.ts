@@ -4,6 +4,7 @@ import { realpath } from "node:fs/promises";
 import { type ToolContext, ToolFailure } from "../tool.js";
 import { commandEnvironment } from "./environment.js";
 import { findSandbox } from "./find-sandbox.js";
+import { Guard } from "./guard.js";
 import { type ProcessEnd, runProcess } from "./run-process.js";
 import type { HeldCommand, Sandbox } from "./sandbox.js";
 
@@ -24,6 +25,8 @@ export interface CommandSettings {
 
 export interface Commands {
   readonly sandbox: Sandbox;
+  /** Sees to the end of what runs, should the server die. */
+  readonly guard: Guard;
   readonly environment: Readonly<Record<string, string>>;
   readonly timeoutMs: number;
 }
@@ -34,7 +37,8 @@ export function prepareCommands(settings: CommandSettings, workspace: string | u
   const environment = commandEnvironment(settings.environment ?? process.env, settings.env);
   const { sandbox, network } = settings;
   const path = environment["PATH"]!;
-  return { sandbox: findSandbox({ sandbox, network, hidden, workspace, path }), environment, timeoutMs };
+  const found = findSandbox({ sandbox, network, hidden, workspace, path });
+  return { sandbox: found, guard: new Guard(), environment, timeoutMs };
 }
 
 export interface Command {
@@ -59,7 +63,10 @@ export async function runHeld(commands: Commands, command: Command, context: Too
     if (isTold) context.output(stream, text);
   };
   try {
-    return await runProcess({ ...held, mark: `${toolCallId}.${randomUUID()}`, timeoutMs, signal, onOutput });
+    const mark = `${toolCallId}.${randomUUID()}`;
+    // What is in a sandbox ends with the server by itself.
+    const guard = held.isSandbox ? undefined : commands.guard;
+    return await runProcess({ ...held, mark, guard, timeoutMs, signal, onOutput });
   } finally {
     await held.release();
   }

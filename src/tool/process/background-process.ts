@@ -1,6 +1,7 @@
 // One background process, from before it is there until its end is recorded. Whatever happens, what was begun in the journal is
 // ended there once, and only when nothing of it is left.
-import { type BegunProcess, beginProcess, type Ending } from "../command/begin-process.js";
+import { beginGuarded } from "../command/begin-guarded.js";
+import type { BegunProcess, Ending } from "../command/begin-process.js";
 import { type Commands, holdCommand } from "../command/commands.js";
 import type { HeldCommand } from "../command/sandbox.js";
 import { shellArgv } from "../command/shell-command.js";
@@ -8,7 +9,6 @@ import { processLimits, type WatchedLimits } from "../command/watch-processes.js
 import { type ToolContext, ToolFailure } from "../tool.js";
 import { oneLine } from "../words.js";
 import { type EndReason, endingOf, endingUnstarted, notStartedWords } from "./ending.js";
-import type { Guard, Guarded } from "./guard.js";
 import type { ProcessEnding, ProcessJournal } from "./journal.js";
 import type { OutputLines } from "./output-lines.js";
 
@@ -21,7 +21,6 @@ export interface BackgroundCommand {
 export interface ProcessParts {
   readonly commands: Commands;
   readonly journal: ProcessJournal;
-  readonly guard: Guard;
   readonly output: OutputLines;
 }
 
@@ -109,38 +108,28 @@ export class BackgroundProcess {
     }
   }
 
-  /** The guard is there first: no moment passes in which the server's death would leave it running. */
   async #launch(toolCallId: string, workspace: string | undefined): Promise<Launched> {
-    const { commands, guard } = this.#parts;
+    const { commands } = this.#parts;
     this.#stop.signal.throwIfAborted();
     const argv = shellArgv(this.command);
     const held = await holdCommand(commands, { argv, access: "write" }, { workspace });
     try {
-      const guarded = await guard.guard();
-      try {
-        const mark = `${toolCallId}${guarded.markEnd}`;
-        const process = await beginProcess({
-          ...held,
-          mark,
-          limits,
-          signal: this.#stop.signal,
-          onPiece: (stream, piece) => this.output.add(stream, piece),
-        });
-        guarded.began(process.pid);
-        return { process, held, guarded };
-      } catch (error) {
-        guarded.over();
-        throw error;
-      }
+      const process = await beginGuarded(commands.guard, {
+        ...held,
+        mark: toolCallId,
+        limits,
+        signal: this.#stop.signal,
+        onPiece: (stream, piece) => this.output.add(stream, piece),
+      });
+      return { process, held };
     } catch (error) {
       await released(held);
       throw error;
     }
   }
 
-  async #watch(id: string, { process, held, guarded }: Launched): Promise<void> {
+  async #watch(id: string, { process, held }: Launched): Promise<void> {
     const end: Ending = await process.ended;
-    guarded.over();
     this.output.close();
     const note = await released(held);
     const { command, output } = this;
@@ -158,7 +147,6 @@ export class BackgroundProcess {
 interface Launched {
   readonly process: BegunProcess;
   readonly held: HeldCommand;
-  readonly guarded: Guarded;
 }
 
 /** What was found in the workspace that a command must not leave there, in words; undefined when there was nothing. */

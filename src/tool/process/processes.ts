@@ -6,7 +6,6 @@ import type { ThreadBound } from "../thread-bound.js";
 import { type ToolContext, ToolFailure } from "../tool.js";
 import { counted, oneLine } from "../words.js";
 import { type BackgroundCommand, BackgroundProcess } from "./background-process.js";
-import { Guard } from "./guard.js";
 import type { ProcessEnding, ProcessJournal } from "./journal.js";
 import { OutputRoom } from "./output-room.js";
 
@@ -37,7 +36,6 @@ export class Processes implements ThreadBound {
   readonly #journal: ProcessJournal;
   readonly #firstMomentsMs: number;
   readonly #limits: ProcessCounts;
-  readonly #guard = new Guard();
   readonly #room = new OutputRoom();
   /** Those that have ended are in the order of their ends. */
   readonly #all = new Set<BackgroundProcess>();
@@ -59,7 +57,7 @@ export class Processes implements ThreadBound {
     signal.throwIfAborted();
     this.#refuseMore();
     const { commands } = this;
-    const parts = { commands, journal: this.#journal, guard: this.#guard, output: this.#room.open() };
+    const parts = { commands, journal: this.#journal, output: this.#room.open() };
     const process = new BackgroundProcess(threadId, command, parts);
     this.#all.add(process);
     void process.over.then(() => this.#ended(process));

@@ -1,11 +1,11 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { afterEach, describe, expect, test, vi } from "vitest";
+import { Guard } from "../../../src/tool/command/guard.js";
+import { guardScript } from "../../../src/tool/command/guard-script.js";
 import { markName } from "../../../src/tool/command/process-table.js";
-import { Guard } from "../../../src/tool/process/guard.js";
-import { guardScript } from "../../../src/tool/process/guard-script.js";
 import { canSeeLeftovers, leavesNothing, processesWith } from "../../support/left-behind.js";
-import { nap, running } from "./support.js";
+import { nap, running } from "../process/support.js";
 
 const started: ChildProcess[] = [];
 afterEach(() => {

@@ -5,11 +5,11 @@ import type { ChildProcess } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import type { Socket } from "node:net";
-import { controlGroupPrefix } from "../command/control-group.js";
-import { markName } from "../command/process-table.js";
-import { spawnAlone } from "../command/spawn-alone.js";
 import { ToolFailure } from "../tool.js";
+import { controlGroupPrefix } from "./control-group.js";
 import { guardScript } from "./guard-script.js";
+import { markName } from "./process-table.js";
+import { spawnAlone } from "./spawn-alone.js";
 
 export interface Guarded {
   /** What the mark of the process must end with. */
@@ -44,7 +44,7 @@ export class Guard {
     } catch (cause) {
       over();
       const { code = "" } = cause as NodeJS.ErrnoException;
-      const words = "Nobody could see to its end, should the server die; go on without background processes";
+      const words = "Nobody could see to its end, should the server die; try again later";
       throw new ToolFailure(words, { code, cause });
     }
     const began = (pid: number): void => {
