@@ -27,6 +27,8 @@ const message = z.discriminatedUnion("type", [
 ]);
 
 const lineFeed = 0x0a;
+/** A line is said in one go. Each piece takes memory beside its bytes: one that comes byte by byte would take a hundred times its own. */
+const mostPieces = 16_384;
 
 /** Calls back with each message, until one is not right; then once with what is wrong. */
 export function hear(stream: Readable, onMessage: (message: FromChild) => void, onWrong: () => void): void {
@@ -54,7 +56,7 @@ export function hear(stream: Readable, onMessage: (message: FromChild) => void, 
     }
     begun.push(piece.subarray(from));
     begunBytes += piece.length - from;
-    if (begunBytes > bounds.lineBytes) giveUp();
+    if (begunBytes > bounds.lineBytes || begun.length > mostPieces) giveUp();
   };
   stream.on("data", take);
   stream.on("error", () => {}); // The end of a broken pipe is its end.

@@ -1,8 +1,10 @@
 // What interpreters are made of, piece by piece.
+import { PassThrough } from "node:stream";
 import { describe, expect, test } from "vitest";
 import { KeptOutput } from "../../../src/tool/command/kept-output.js";
 import { OutputRing, ringBytes } from "../../../src/tool/interpreter/child/output-ring.js";
 import { resultOf, summaryOf } from "../../../src/tool/interpreter/code-words.js";
+import { hear } from "../../../src/tool/interpreter/heard.js";
 import type { ThreadRun } from "../../../src/tool/interpreter/interpreters.js";
 import { producedFiles } from "../../../src/tool/interpreter/produced-files.js";
 import { noProcesses } from "../../../src/tool/interpreter/seccomp.js";
@@ -34,6 +36,19 @@ describe("what is printed, on its way", () => {
       expect([stream, Buffer.compare(read, data)]).toEqual([round % 2 ? "stderr" : "stdout", 0]);
     }
   });
+});
+
+test("a line that comes in crumbs is not waited for", () => {
+  const stream = new PassThrough();
+  const heard: string[] = [];
+  hear(
+    stream,
+    ({ type }) => heard.push(type),
+    () => heard.push("wrong"),
+  );
+  for (const piece of ['{"type":"do', 'ne"}\n']) stream.emit("data", Buffer.from(piece));
+  for (let n = 0; n < 20_000; n++) stream.emit("data", Buffer.from(" "));
+  expect(heard).toEqual(["done", "wrong"]);
 });
 
 describe("files that were made", () => {
