@@ -25,7 +25,8 @@ export function producedFiles(made: readonly MadeFile[]): { files: ProducedFile[
   return { files, content };
 }
 
-const idUnits = 64;
+/** Also a plain name of a file, on every system: `heddle call --save` takes no other. */
+const idUnits = 63;
 
 /** `file-1-plot.png`: the number makes it the only one, the name is for people. */
 function contentIdOf(path: string, number: number): string {
@@ -36,7 +37,7 @@ function contentIdOf(path: string, number: number): string {
   const ending = /\.[a-z0-9]{1,8}$/.exec(name)?.[0] ?? "";
   const start = `file-${number}-`;
   const room = idUnits - start.length - ending.length;
-  return `${start}${name.slice(0, name.length - ending.length).slice(0, room)}${ending}`;
+  return `${start}${name.slice(0, name.length - ending.length).slice(0, room)}${ending}`.replace(/\.+$/, "");
 }
 
 const byEnding: Readonly<Record<string, string>> = {

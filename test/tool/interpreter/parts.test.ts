@@ -60,10 +60,12 @@ describe("files that were made", () => {
     ["a b\u0000\u202eü.TXT", "file-1-a-b-.txt"],
     [".hidden", "file-1-.hidden"],
     ["日本語.csv", "file-1--.csv"],
-    [`${"n".repeat(200)}.json`, `file-1-${"n".repeat(52)}.json`],
+    [`${"n".repeat(200)}.json`, `file-1-${"n".repeat(51)}.json`],
+    [`a${".".repeat(100)}too-long-for-an-ending`, "file-1-a"],
+    ["etc...", "file-1-etc"],
   ])("%j has the id %s", (path, id) => {
     expect(idOf(path)).toBe(id);
-    expect(idOf(path)).toMatch(/^[a-z0-9._-]{1,64}$/);
+    expect(idOf(path)).toMatch(/^[a-z0-9][a-z0-9._-]{0,62}(?<!\.)$/);
   });
 
   test("a picture is one by its bytes, whatever its name says", () => {
