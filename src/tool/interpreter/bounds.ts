@@ -21,6 +21,8 @@ export const bounds = {
   loadMs: 60_000,
   /** Between a word to stop and the end of the process. Where it was called off, below the grace that a call has then. */
   interruptMs: { called_off: 1_000, timed_out: 5_000 },
+  /** Between two words to stop. */
+  interruptAgainMs: 250,
   /** One whose code nobody waits for is looked at more rarely. */
   idleLookMs: 5_000,
 } as const;

@@ -70,14 +70,18 @@ export async function runCode(process: InterpreterProcess, request: CodeRequest)
   };
 }
 
-/** What was told to stop, stops; or its process ends. */
+/** What was told to stop, stops; or its process ends. Told again and again: pyodide loses a word that comes as it looks for one. */
 async function stop<Done>(
   process: InterpreterProcess,
   done: Promise<Done>,
   graceMs: number,
 ): Promise<Done | ProcessCause> {
-  process.say({ type: "interrupt" });
-  const first = await Promise.race([done, process.over, pause(graceMs, "late" as const, { ref: false })]);
+  const tell = (): void => process.say({ type: "interrupt" });
+  tell();
+  const again = setInterval(tell, bounds.interruptAgainMs);
+  const first = await Promise.race([done, process.over, pause(graceMs, "late" as const, { ref: false })]).finally(() =>
+    clearInterval(again),
+  );
   if (first !== "late") return first;
   await process.end("ended");
   return "ended";
