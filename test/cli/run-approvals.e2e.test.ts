@@ -1,13 +1,15 @@
 // The real command on a real terminal: it asks before a call that needs a yes, and only what is typed after that is an answer.
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { shortestGlanceMs } from "../../src/cli/read-line.js";
+import { endChildren } from "../support/command-process.js";
 import { newDataDir, removeDataDir, startServerProcess } from "../support/server-process.js";
 import { requireTool } from "../support/tools.js";
+import { writeScriptedAgent } from "./scripted-agent.js";
 
 const command = join(import.meta.dirname, "../../dist/src/cli/main.js");
 const tools = join(import.meta.dirname, "../fixtures/engine/tools.mjs");
@@ -24,17 +26,10 @@ let dir: string;
 const children: ChildProcess[] = [];
 beforeEach(async () => {
   dir = await newDataDir();
-  mkdirSync(join(dir, "work"));
-  writeFileSync(join(dir, "script.json"), JSON.stringify({ replies }));
-  const agent = { model: `scripted:${join(dir, "script.json")}`, tools: [tools], workspace: join(dir, "work") };
-  writeFileSync(join(dir, "config.json"), JSON.stringify({ agent }));
+  writeScriptedAgent(dir, { replies }, tools);
 });
 afterEach(async () => {
-  for (const child of children.splice(0)) {
-    if (child.exitCode !== null || child.signalCode !== null) continue;
-    child.kill("SIGKILL");
-    await once(child, "exit");
-  }
+  await endChildren(children);
   await removeDataDir(dir);
 });
 

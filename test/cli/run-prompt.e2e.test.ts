@@ -5,6 +5,7 @@ import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { collected, endChildren } from "../support/command-process.js";
 import { newDataDir, removeDataDir, startServerProcess } from "../support/server-process.js";
 
 const command = join(import.meta.dirname, "../../dist/src/cli/main.js");
@@ -19,11 +20,7 @@ beforeEach(async () => {
   writeFileSync(join(dir, "work", "needle.txt"), "x");
 });
 afterEach(async () => {
-  for (const child of children.splice(0)) {
-    if (child.exitCode !== null || child.signalCode !== null) continue;
-    child.kill("SIGKILL");
-    await once(child, "exit");
-  }
+  await endChildren(children);
   await removeDataDir(dir);
 });
 
@@ -37,14 +34,7 @@ function start(args: readonly string[], env: NodeJS.ProcessEnv = {}) {
     env: { PATH: process.env["PATH"], HOME: process.env["HOME"], ...env },
   });
   children.push(child);
-  const run = { child, stdout: "", stderr: "", ended: once(child, "close") };
-  child.stdout.setEncoding("utf8").on("data", (text: string) => {
-    run.stdout += text;
-  });
-  child.stderr.setEncoding("utf8").on("data", (text: string) => {
-    run.stderr += text;
-  });
-  return run;
+  return collected(child);
 }
 
 async function result(run: ReturnType<typeof start>) {

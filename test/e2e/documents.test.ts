@@ -12,6 +12,7 @@ import { Client, credentials, type MethodDefinition, type ServiceDefinition } fr
 import { loadSync } from "@grpc/proto-loader";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { DocumentService } from "../../gen/heddle/v1/document_service_pb.js";
+import { collected } from "../support/command-process.js";
 import { type ServerProcess, startServerProcess } from "../support/server-process.js";
 
 const command = join(import.meta.dirname, "../../dist/src/cli/main.js");
@@ -48,14 +49,7 @@ function start(...args: string[]) {
     env: { PATH: process.env["PATH"], HOME: process.env["HOME"] },
   });
   children.push(child);
-  const run = { child, stdout: "", stderr: "", ended: once(child, "close") };
-  child.stdout.setEncoding("utf8").on("data", (text: string) => {
-    run.stdout += text;
-  });
-  child.stderr.setEncoding("utf8").on("data", (text: string) => {
-    run.stderr += text;
-  });
-  return run;
+  return collected(child);
 }
 
 async function heddle(...args: string[]) {
