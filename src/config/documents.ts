@@ -1,5 +1,5 @@
 // What the documents that agents search are ranked by. A key comes from a variable, stands in no file and in no message.
-import { section, text, variableName } from "./rules.js";
+import { isBaseUrl, section, text, variableName } from "./rules.js";
 import type { Environment, Layer, Problem } from "./sources.js";
 
 export interface DocumentsConfig {
@@ -45,10 +45,4 @@ export function documentsOf(layers: readonly Layer[], env: Environment, problems
   if (keyEnv !== undefined && (key === undefined || !/^[\x21-\x7e]+$/.test(key)))
     report("keyEnv", `leads to ${keyEnv}, which must be set to printable ASCII without spaces`);
   return { embeddings: { url, model, key } };
-}
-
-function isBaseUrl(value: string): boolean {
-  if (!URL.canParse(value)) return false;
-  const { protocol, username, password, search, hash } = new URL(value);
-  return /^https?:$/.test(protocol) && [username, password, search, hash].every((part) => part === "");
 }

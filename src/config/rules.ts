@@ -14,3 +14,10 @@ export const variableName = z
 
 export const section = <Shape extends z.core.$ZodLooseShape>(shape: Shape) =>
   z.strictObject(shape, { error: "an object" });
+
+/** An address to which paths are added: what else a URL may hold would get lost, or is secret. */
+export function isBaseUrl(value: string): boolean {
+  if (!URL.canParse(value)) return false;
+  const { protocol, username, password, search, hash } = new URL(value);
+  return /^https?:$/.test(protocol) && [username, password, search, hash].every((part) => part === "");
+}

@@ -1,6 +1,6 @@
 // What web_search and web_fetch may do. A key comes from a variable, stands in no file and in no message.
 import { z } from "zod";
-import { section, text, variableName, whole } from "./rules.js";
+import { isBaseUrl, section, text, variableName, whole } from "./rules.js";
 import type { Environment, Layer, Problem } from "./sources.js";
 
 const backends = ["searxng", "brave", "tavily"] as const;
@@ -89,12 +89,6 @@ function keyOf(
   else if (!/^[\x21-\x7e]+$/.test(key))
     report("keyEnv", `leads to ${variable}, which must be printable ASCII without spaces`);
   return key;
-}
-
-function isBaseUrl(value: string): boolean {
-  if (!URL.canParse(value)) return false;
-  const { protocol, username, password, search, hash } = new URL(value);
-  return /^https?:$/.test(protocol) && [username, password, search, hash].every((part) => part === "");
 }
 
 function isHostAndPort(value: string): boolean {
