@@ -7,7 +7,7 @@ import type { Readable } from "node:stream";
 import { setTimeout as pause } from "node:timers/promises";
 import { ToolFailure } from "../tool.js";
 import { type ControlGroup, openControlGroup } from "./control-group.js";
-import { type Ended, endProcesses, killProcesses } from "./end-processes.js";
+import { endProcesses, killProcesses } from "./end-processes.js";
 import { LiveProcesses } from "./live-processes.js";
 import { markName } from "./process-table.js";
 import { spawnAlone } from "./spawn-alone.js";
@@ -69,14 +69,12 @@ async function untilOver(child: Started, request: BeginRequest, startedAt: numbe
   const isSandbox = request.isSandbox === true;
   const cause = await firstCause(child, request);
   if (cause === "exited") await Promise.race([child.closed, passed(closeMs)]);
-  const leftBehind = await endAll(
-    {
-      root: child.pid,
-      live: child.live,
-      isKeeper: ({ pid, parent }) => isSandbox && (pid === child.pid || parent === child.pid),
-    },
-    { cause, isSandbox },
-  );
+  const end = isAskedFirst[cause] ? endProcesses : killProcesses;
+  const leftBehind = await end({
+    root: child.pid,
+    live: child.live,
+    isKeeper: ({ pid, parent }) => isSandbox && (pid === child.pid || parent === child.pid),
+  });
   await Promise.race([child.closed, passed(drainMs)]);
   child.group?.remove();
   child.stdout.destroy();
@@ -87,13 +85,10 @@ async function untilOver(child: Started, request: BeginRequest, startedAt: numbe
 
 const noExit = { exitCode: undefined, signalName: undefined } as const;
 
-/** With a sandbox everything in it has ended: its first process was the last, and the kernel has waited for the others. */
-async function endAll(ended: Ended, { cause, isSandbox }: { cause: EndCause; isSandbox: boolean }): Promise<number> {
-  if (cause === "exited" && isSandbox) return 0;
-  return isAskedFirst[cause] ? endProcesses(ended) : killProcesses(ended);
-}
-
-/** What is left of a program that ended is in nobody's care, and one that takes too much takes more with every moment. */
+/**
+ * What is left of a program that ended is in nobody's care, and one that takes too much takes more with every moment. A sandbox
+ * takes what is in it along, but a moment after it has ended itself: there too it is looked whether all are gone.
+ */
 const isAskedFirst: Record<EndCause, boolean> = {
   exited: false,
   called_off: true,
