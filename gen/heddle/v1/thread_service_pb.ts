@@ -6,17 +6,19 @@ import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobu
 import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
-import type { Heartbeat, StreamThreadEventsResponseSchema } from "./event_pb.js";
+import type { Closing, Heartbeat, StreamThreadEventsResponseSchema } from "./event_pb.js";
 import { file_heddle_v1_event } from "./event_pb.js";
 import type { RunOptions } from "./run_options_pb.js";
 import { file_heddle_v1_run_options } from "./run_options_pb.js";
+import type { ClientTool } from "./tool_service_pb.js";
+import { file_heddle_v1_tool_service } from "./tool_service_pb.js";
 import type { Message } from "@bufbuild/protobuf";
 
 /**
  * Describes the file heddle/v1/thread_service.proto.
  */
 export const file_heddle_v1_thread_service: GenFile = /*@__PURE__*/
-  fileDesc("Ch5oZWRkbGUvdjEvdGhyZWFkX3NlcnZpY2UucHJvdG8SCWhlZGRsZS52MSLoAgoGVGhyZWFkEgoKAmlkGAEgASgJEg0KBXRpdGxlGAIgASgJEi0KBmxhYmVscxgDIAMoCzIdLmhlZGRsZS52MS5UaHJlYWQuTGFiZWxzRW50cnkSLwoLY3JlYXRlX3RpbWUYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhUKDWhlYWRfc2VxdWVuY2UYBSABKAQSJQoFc3RhdGUYBiABKA4yFi5oZWRkbGUudjEuVGhyZWFkU3RhdGUSDgoGcnVuX2lkGAcgASgJEhcKD29wZW5fdG9vbF9jYWxscxgIIAEoDRIYChBwYXJlbnRfdGhyZWFkX2lkGAkgASgJEhsKE3BhcmVudF90b29sX2NhbGxfaWQYCiABKAkSFgoOb3Blbl9wcm9jZXNzZXMYCyABKA0aLQoLTGFiZWxzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASKiAQoTQ3JlYXRlVGhyZWFkUmVxdWVzdBIRCgl0aHJlYWRfaWQYASABKAkSDQoFdGl0bGUYAiABKAkSOgoGbGFiZWxzGAMgAygLMiouaGVkZGxlLnYxLkNyZWF0ZVRocmVhZFJlcXVlc3QuTGFiZWxzRW50cnkaLQoLTGFiZWxzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASI5ChRDcmVhdGVUaHJlYWRSZXNwb25zZRIhCgZ0aHJlYWQYASABKAsyES5oZWRkbGUudjEuVGhyZWFkIiUKEEdldFRocmVhZFJlcXVlc3QSEQoJdGhyZWFkX2lkGAEgASgJIjYKEUdldFRocmVhZFJlc3BvbnNlEiEKBnRocmVhZBgBIAEoCzIRLmhlZGRsZS52MS5UaHJlYWQiOwoSTGlzdFRocmVhZHNSZXF1ZXN0EhEKCXBhZ2Vfc2l6ZRgBIAEoDRISCgpwYWdlX3Rva2VuGAIgASgJIlIKE0xpc3RUaHJlYWRzUmVzcG9uc2USIgoHdGhyZWFkcxgBIAMoCzIRLmhlZGRsZS52MS5UaHJlYWQSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIigKE0RlbGV0ZVRocmVhZFJlcXVlc3QSEQoJdGhyZWFkX2lkGAEgASgJIhYKFERlbGV0ZVRocmVhZFJlc3BvbnNlInEKElNlbmRNZXNzYWdlUmVxdWVzdBIRCgl0aHJlYWRfaWQYASABKAkSEgoKcmVxdWVzdF9pZBgCIAEoCRIMCgR0ZXh0GAMgASgJEiYKB29wdGlvbnMYBCABKAsyFS5oZWRkbGUudjEuUnVuT3B0aW9ucyIlChNTZW5kTWVzc2FnZVJlc3BvbnNlEg4KBnJ1bl9pZBgBIAEoCSI1ChBDYW5jZWxSdW5SZXF1ZXN0EhEKCXRocmVhZF9pZBgBIAEoCRIOCgZydW5faWQYAiABKAkiEwoRQ2FuY2VsUnVuUmVzcG9uc2UiVgoZU3RyZWFtVGhyZWFkRXZlbnRzUmVxdWVzdBIRCgl0aHJlYWRfaWQYASABKAkSFgoOYWZ0ZXJfc2VxdWVuY2UYAiABKAQSDgoGZm9sbG93GAMgASgIIhUKE1dhdGNoVGhyZWFkc1JlcXVlc3Qi9QEKFFdhdGNoVGhyZWFkc1Jlc3BvbnNlEiYKBXJlYWR5GAEgASgLMhUuaGVkZGxlLnYxLldhdGNoUmVhZHlIABI9ChFzbmFwc2hvdF9jb21wbGV0ZRgCIAEoCzIgLmhlZGRsZS52MS5XYXRjaFNuYXBzaG90Q29tcGxldGVIABIpCgloZWFydGJlYXQYAyABKAsyFC5oZWRkbGUudjEuSGVhcnRiZWF0SAASIwoGdGhyZWFkGAQgASgLMhEuaGVkZGxlLnYxLlRocmVhZEgAEhsKEWRlbGV0ZWRfdGhyZWFkX2lkGAUgASgJSABCCQoHcGF5bG9hZCIMCgpXYXRjaFJlYWR5IhcKFVdhdGNoU25hcHNob3RDb21wbGV0ZSp4CgtUaHJlYWRTdGF0ZRIcChhUSFJFQURfU1RBVEVfVU5TUEVDSUZJRUQQABIVChFUSFJFQURfU1RBVEVfSURMRRABEhgKFFRIUkVBRF9TVEFURV9SVU5OSU5HEAISGgoWVEhSRUFEX1NUQVRFX1NVU1BFTkRFRBADMpUFCg1UaHJlYWRTZXJ2aWNlEk8KDENyZWF0ZVRocmVhZBIeLmhlZGRsZS52MS5DcmVhdGVUaHJlYWRSZXF1ZXN0Gh8uaGVkZGxlLnYxLkNyZWF0ZVRocmVhZFJlc3BvbnNlEkYKCUdldFRocmVhZBIbLmhlZGRsZS52MS5HZXRUaHJlYWRSZXF1ZXN0GhwuaGVkZGxlLnYxLkdldFRocmVhZFJlc3BvbnNlEkwKC0xpc3RUaHJlYWRzEh0uaGVkZGxlLnYxLkxpc3RUaHJlYWRzUmVxdWVzdBoeLmhlZGRsZS52MS5MaXN0VGhyZWFkc1Jlc3BvbnNlEk8KDERlbGV0ZVRocmVhZBIeLmhlZGRsZS52MS5EZWxldGVUaHJlYWRSZXF1ZXN0Gh8uaGVkZGxlLnYxLkRlbGV0ZVRocmVhZFJlc3BvbnNlEkwKC1NlbmRNZXNzYWdlEh0uaGVkZGxlLnYxLlNlbmRNZXNzYWdlUmVxdWVzdBoeLmhlZGRsZS52MS5TZW5kTWVzc2FnZVJlc3BvbnNlEkYKCUNhbmNlbFJ1bhIbLmhlZGRsZS52MS5DYW5jZWxSdW5SZXF1ZXN0GhwuaGVkZGxlLnYxLkNhbmNlbFJ1blJlc3BvbnNlEmMKElN0cmVhbVRocmVhZEV2ZW50cxIkLmhlZGRsZS52MS5TdHJlYW1UaHJlYWRFdmVudHNSZXF1ZXN0GiUuaGVkZGxlLnYxLlN0cmVhbVRocmVhZEV2ZW50c1Jlc3BvbnNlMAESUQoMV2F0Y2hUaHJlYWRzEh4uaGVkZGxlLnYxLldhdGNoVGhyZWFkc1JlcXVlc3QaHy5oZWRkbGUudjEuV2F0Y2hUaHJlYWRzUmVzcG9uc2UwAWIGcHJvdG8z", [file_google_protobuf_timestamp, file_heddle_v1_event, file_heddle_v1_run_options]);
+  fileDesc("Ch5oZWRkbGUvdjEvdGhyZWFkX3NlcnZpY2UucHJvdG8SCWhlZGRsZS52MSKgAwoGVGhyZWFkEgoKAmlkGAEgASgJEg0KBXRpdGxlGAIgASgJEi0KBmxhYmVscxgDIAMoCzIdLmhlZGRsZS52MS5UaHJlYWQuTGFiZWxzRW50cnkSLwoLY3JlYXRlX3RpbWUYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhUKDWhlYWRfc2VxdWVuY2UYBSABKAQSJQoFc3RhdGUYBiABKA4yFi5oZWRkbGUudjEuVGhyZWFkU3RhdGUSDgoGcnVuX2lkGAcgASgJEhcKD29wZW5fdG9vbF9jYWxscxgIIAEoDRIYChBwYXJlbnRfdGhyZWFkX2lkGAkgASgJEhsKE3BhcmVudF90b29sX2NhbGxfaWQYCiABKAkSFgoOb3Blbl9wcm9jZXNzZXMYCyABKA0SGgoSb2ZmZXJlZF90b29sX2NhbGxzGAwgASgNEhoKEmF3YWl0aW5nX2FwcHJvdmFscxgNIAEoDRotCgtMYWJlbHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIoACChNDcmVhdGVUaHJlYWRSZXF1ZXN0EhEKCXRocmVhZF9pZBgBIAEoCRINCgV0aXRsZRgCIAEoCRI6CgZsYWJlbHMYAyADKAsyKi5oZWRkbGUudjEuQ3JlYXRlVGhyZWFkUmVxdWVzdC5MYWJlbHNFbnRyeRIrCgxjbGllbnRfdG9vbHMYBCADKAsyFS5oZWRkbGUudjEuQ2xpZW50VG9vbBIvCgttY3Bfc2VydmVycxgFIAMoCzIaLmhlZGRsZS52MS5UaHJlYWRNY3BTZXJ2ZXIaLQoLTGFiZWxzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASKXAQoPVGhyZWFkTWNwU2VydmVyEg0KBWxhYmVsGAEgASgJEgsKA3VybBgCIAEoCRI4CgdoZWFkZXJzGAMgAygLMicuaGVkZGxlLnYxLlRocmVhZE1jcFNlcnZlci5IZWFkZXJzRW50cnkaLgoMSGVhZGVyc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiOQoUQ3JlYXRlVGhyZWFkUmVzcG9uc2USIQoGdGhyZWFkGAEgASgLMhEuaGVkZGxlLnYxLlRocmVhZCIlChBHZXRUaHJlYWRSZXF1ZXN0EhEKCXRocmVhZF9pZBgBIAEoCSI2ChFHZXRUaHJlYWRSZXNwb25zZRIhCgZ0aHJlYWQYASABKAsyES5oZWRkbGUudjEuVGhyZWFkIjsKEkxpc3RUaHJlYWRzUmVxdWVzdBIRCglwYWdlX3NpemUYASABKA0SEgoKcGFnZV90b2tlbhgCIAEoCSJSChNMaXN0VGhyZWFkc1Jlc3BvbnNlEiIKB3RocmVhZHMYASADKAsyES5oZWRkbGUudjEuVGhyZWFkEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSIoChNEZWxldGVUaHJlYWRSZXF1ZXN0EhEKCXRocmVhZF9pZBgBIAEoCSIWChREZWxldGVUaHJlYWRSZXNwb25zZSJxChJTZW5kTWVzc2FnZVJlcXVlc3QSEQoJdGhyZWFkX2lkGAEgASgJEhIKCnJlcXVlc3RfaWQYAiABKAkSDAoEdGV4dBgDIAEoCRImCgdvcHRpb25zGAQgASgLMhUuaGVkZGxlLnYxLlJ1bk9wdGlvbnMiJQoTU2VuZE1lc3NhZ2VSZXNwb25zZRIOCgZydW5faWQYASABKAkiNQoQQ2FuY2VsUnVuUmVxdWVzdBIRCgl0aHJlYWRfaWQYASABKAkSDgoGcnVuX2lkGAIgASgJIhMKEUNhbmNlbFJ1blJlc3BvbnNlIlYKGVN0cmVhbVRocmVhZEV2ZW50c1JlcXVlc3QSEQoJdGhyZWFkX2lkGAEgASgJEhYKDmFmdGVyX3NlcXVlbmNlGAIgASgEEg4KBmZvbGxvdxgDIAEoCCIoChNXYXRjaFRocmVhZHNSZXF1ZXN0EhEKCWJ1c3lfb25seRgBIAEoCCKcAgoUV2F0Y2hUaHJlYWRzUmVzcG9uc2USJgoFcmVhZHkYASABKAsyFS5oZWRkbGUudjEuV2F0Y2hSZWFkeUgAEj0KEXNuYXBzaG90X2NvbXBsZXRlGAIgASgLMiAuaGVkZGxlLnYxLldhdGNoU25hcHNob3RDb21wbGV0ZUgAEikKCWhlYXJ0YmVhdBgDIAEoCzIULmhlZGRsZS52MS5IZWFydGJlYXRIABIjCgZ0aHJlYWQYBCABKAsyES5oZWRkbGUudjEuVGhyZWFkSAASGwoRZGVsZXRlZF90aHJlYWRfaWQYBSABKAlIABIlCgdjbG9zaW5nGAYgASgLMhIuaGVkZGxlLnYxLkNsb3NpbmdIAEIJCgdwYXlsb2FkIgwKCldhdGNoUmVhZHkiFwoVV2F0Y2hTbmFwc2hvdENvbXBsZXRlKngKC1RocmVhZFN0YXRlEhwKGFRIUkVBRF9TVEFURV9VTlNQRUNJRklFRBAAEhUKEVRIUkVBRF9TVEFURV9JRExFEAESGAoUVEhSRUFEX1NUQVRFX1JVTk5JTkcQAhIaChZUSFJFQURfU1RBVEVfU1VTUEVOREVEEAMylQUKDVRocmVhZFNlcnZpY2USTwoMQ3JlYXRlVGhyZWFkEh4uaGVkZGxlLnYxLkNyZWF0ZVRocmVhZFJlcXVlc3QaHy5oZWRkbGUudjEuQ3JlYXRlVGhyZWFkUmVzcG9uc2USRgoJR2V0VGhyZWFkEhsuaGVkZGxlLnYxLkdldFRocmVhZFJlcXVlc3QaHC5oZWRkbGUudjEuR2V0VGhyZWFkUmVzcG9uc2USTAoLTGlzdFRocmVhZHMSHS5oZWRkbGUudjEuTGlzdFRocmVhZHNSZXF1ZXN0Gh4uaGVkZGxlLnYxLkxpc3RUaHJlYWRzUmVzcG9uc2USTwoMRGVsZXRlVGhyZWFkEh4uaGVkZGxlLnYxLkRlbGV0ZVRocmVhZFJlcXVlc3QaHy5oZWRkbGUudjEuRGVsZXRlVGhyZWFkUmVzcG9uc2USTAoLU2VuZE1lc3NhZ2USHS5oZWRkbGUudjEuU2VuZE1lc3NhZ2VSZXF1ZXN0Gh4uaGVkZGxlLnYxLlNlbmRNZXNzYWdlUmVzcG9uc2USRgoJQ2FuY2VsUnVuEhsuaGVkZGxlLnYxLkNhbmNlbFJ1blJlcXVlc3QaHC5oZWRkbGUudjEuQ2FuY2VsUnVuUmVzcG9uc2USYwoSU3RyZWFtVGhyZWFkRXZlbnRzEiQuaGVkZGxlLnYxLlN0cmVhbVRocmVhZEV2ZW50c1JlcXVlc3QaJS5oZWRkbGUudjEuU3RyZWFtVGhyZWFkRXZlbnRzUmVzcG9uc2UwARJRCgxXYXRjaFRocmVhZHMSHi5oZWRkbGUudjEuV2F0Y2hUaHJlYWRzUmVxdWVzdBofLmhlZGRsZS52MS5XYXRjaFRocmVhZHNSZXNwb25zZTABYgZwcm90bzM", [file_google_protobuf_timestamp, file_heddle_v1_event, file_heddle_v1_run_options, file_heddle_v1_tool_service]);
 
 /**
  * One thread.
@@ -100,6 +102,20 @@ export type Thread = Message<"heddle.v1.Thread"> & {
    * @generated from field: uint32 open_processes = 11;
    */
   openProcesses: number;
+
+  /**
+   * How many calls wait to be claimed by a client.
+   *
+   * @generated from field: uint32 offered_tool_calls = 12;
+   */
+  offeredToolCalls: number;
+
+  /**
+   * How many calls wait for a person to say yes.
+   *
+   * @generated from field: uint32 awaiting_approvals = 13;
+   */
+  awaitingApprovals: number;
 };
 
 /**
@@ -135,6 +151,23 @@ export type CreateThreadRequest = Message<"heddle.v1.CreateThreadRequest"> & {
    * @generated from field: map<string, string> labels = 3;
    */
   labels: { [key: string]: string };
+
+  /**
+   * Tools that clients run for this thread, at most 256, each name once. Calls of them wait to be claimed. They are kept with the
+   * thread; a thread that was there already keeps its own.
+   *
+   * @generated from field: repeated heddle.v1.ClientTool client_tools = 4;
+   */
+  clientTools: ClientTool[];
+
+  /**
+   * MCP servers for this thread alone, at most 16, each label once and none that the configuration has. The server must allow
+   * them (`agent.mcp.threadServers`), otherwise FAILED_PRECONDITION (MCP_NOT_ALLOWED). Label and URL are kept with the thread;
+   * headers are held in memory only. For a thread that was there already, the headers of servers that it has are taken anew.
+   *
+   * @generated from field: repeated heddle.v1.ThreadMcpServer mcp_servers = 5;
+   */
+  mcpServers: ThreadMcpServer[];
 };
 
 /**
@@ -143,6 +176,41 @@ export type CreateThreadRequest = Message<"heddle.v1.CreateThreadRequest"> & {
  */
 export const CreateThreadRequestSchema: GenMessage<CreateThreadRequest> = /*@__PURE__*/
   messageDesc(file_heddle_v1_thread_service, 1);
+
+/**
+ * An MCP server for one thread, reached over streamable HTTP.
+ *
+ * @generated from message heddle.v1.ThreadMcpServer
+ */
+export type ThreadMcpServer = Message<"heddle.v1.ThreadMcpServer"> & {
+  /**
+   * Its label: 1 to 64 visible characters on one line.
+   *
+   * @generated from field: string label = 1;
+   */
+  label: string;
+
+  /**
+   * Its address: http or https, without name, password or fragment, at most 2,048 characters.
+   *
+   * @generated from field: string url = 2;
+   */
+  url: string;
+
+  /**
+   * Sent with every request to it, at most 32. Secret: never stored, never shown, and gone after a restart.
+   *
+   * @generated from field: map<string, string> headers = 3;
+   */
+  headers: { [key: string]: string };
+};
+
+/**
+ * Describes the message heddle.v1.ThreadMcpServer.
+ * Use `create(ThreadMcpServerSchema)` to create a new message.
+ */
+export const ThreadMcpServerSchema: GenMessage<ThreadMcpServer> = /*@__PURE__*/
+  messageDesc(file_heddle_v1_thread_service, 2);
 
 /**
  * The thread that was made, or was there already.
@@ -163,7 +231,7 @@ export type CreateThreadResponse = Message<"heddle.v1.CreateThreadResponse"> & {
  * Use `create(CreateThreadResponseSchema)` to create a new message.
  */
 export const CreateThreadResponseSchema: GenMessage<CreateThreadResponse> = /*@__PURE__*/
-  messageDesc(file_heddle_v1_thread_service, 2);
+  messageDesc(file_heddle_v1_thread_service, 3);
 
 /**
  * Asks for one thread.
@@ -184,7 +252,7 @@ export type GetThreadRequest = Message<"heddle.v1.GetThreadRequest"> & {
  * Use `create(GetThreadRequestSchema)` to create a new message.
  */
 export const GetThreadRequestSchema: GenMessage<GetThreadRequest> = /*@__PURE__*/
-  messageDesc(file_heddle_v1_thread_service, 3);
+  messageDesc(file_heddle_v1_thread_service, 4);
 
 /**
  * One thread.
@@ -205,7 +273,7 @@ export type GetThreadResponse = Message<"heddle.v1.GetThreadResponse"> & {
  * Use `create(GetThreadResponseSchema)` to create a new message.
  */
 export const GetThreadResponseSchema: GenMessage<GetThreadResponse> = /*@__PURE__*/
-  messageDesc(file_heddle_v1_thread_service, 4);
+  messageDesc(file_heddle_v1_thread_service, 5);
 
 /**
  * Asks for a page of threads.
@@ -233,7 +301,7 @@ export type ListThreadsRequest = Message<"heddle.v1.ListThreadsRequest"> & {
  * Use `create(ListThreadsRequestSchema)` to create a new message.
  */
 export const ListThreadsRequestSchema: GenMessage<ListThreadsRequest> = /*@__PURE__*/
-  messageDesc(file_heddle_v1_thread_service, 5);
+  messageDesc(file_heddle_v1_thread_service, 6);
 
 /**
  * A page of threads.
@@ -261,7 +329,7 @@ export type ListThreadsResponse = Message<"heddle.v1.ListThreadsResponse"> & {
  * Use `create(ListThreadsResponseSchema)` to create a new message.
  */
 export const ListThreadsResponseSchema: GenMessage<ListThreadsResponse> = /*@__PURE__*/
-  messageDesc(file_heddle_v1_thread_service, 6);
+  messageDesc(file_heddle_v1_thread_service, 7);
 
 /**
  * Asks to delete a thread.
@@ -282,7 +350,7 @@ export type DeleteThreadRequest = Message<"heddle.v1.DeleteThreadRequest"> & {
  * Use `create(DeleteThreadRequestSchema)` to create a new message.
  */
 export const DeleteThreadRequestSchema: GenMessage<DeleteThreadRequest> = /*@__PURE__*/
-  messageDesc(file_heddle_v1_thread_service, 7);
+  messageDesc(file_heddle_v1_thread_service, 8);
 
 /**
  * The thread is gone.
@@ -297,7 +365,7 @@ export type DeleteThreadResponse = Message<"heddle.v1.DeleteThreadResponse"> & {
  * Use `create(DeleteThreadResponseSchema)` to create a new message.
  */
 export const DeleteThreadResponseSchema: GenMessage<DeleteThreadResponse> = /*@__PURE__*/
-  messageDesc(file_heddle_v1_thread_service, 8);
+  messageDesc(file_heddle_v1_thread_service, 9);
 
 /**
  * A message to an agent.
@@ -339,7 +407,7 @@ export type SendMessageRequest = Message<"heddle.v1.SendMessageRequest"> & {
  * Use `create(SendMessageRequestSchema)` to create a new message.
  */
 export const SendMessageRequestSchema: GenMessage<SendMessageRequest> = /*@__PURE__*/
-  messageDesc(file_heddle_v1_thread_service, 9);
+  messageDesc(file_heddle_v1_thread_service, 10);
 
 /**
  * The run that was started.
@@ -360,7 +428,7 @@ export type SendMessageResponse = Message<"heddle.v1.SendMessageResponse"> & {
  * Use `create(SendMessageResponseSchema)` to create a new message.
  */
 export const SendMessageResponseSchema: GenMessage<SendMessageResponse> = /*@__PURE__*/
-  messageDesc(file_heddle_v1_thread_service, 10);
+  messageDesc(file_heddle_v1_thread_service, 11);
 
 /**
  * Asks to call off a run.
@@ -388,7 +456,7 @@ export type CancelRunRequest = Message<"heddle.v1.CancelRunRequest"> & {
  * Use `create(CancelRunRequestSchema)` to create a new message.
  */
 export const CancelRunRequestSchema: GenMessage<CancelRunRequest> = /*@__PURE__*/
-  messageDesc(file_heddle_v1_thread_service, 11);
+  messageDesc(file_heddle_v1_thread_service, 12);
 
 /**
  * The run is being called off; its end is an event.
@@ -403,7 +471,7 @@ export type CancelRunResponse = Message<"heddle.v1.CancelRunResponse"> & {
  * Use `create(CancelRunResponseSchema)` to create a new message.
  */
 export const CancelRunResponseSchema: GenMessage<CancelRunResponse> = /*@__PURE__*/
-  messageDesc(file_heddle_v1_thread_service, 12);
+  messageDesc(file_heddle_v1_thread_service, 13);
 
 /**
  * Asks for a thread's events.
@@ -438,7 +506,7 @@ export type StreamThreadEventsRequest = Message<"heddle.v1.StreamThreadEventsReq
  * Use `create(StreamThreadEventsRequestSchema)` to create a new message.
  */
 export const StreamThreadEventsRequestSchema: GenMessage<StreamThreadEventsRequest> = /*@__PURE__*/
-  messageDesc(file_heddle_v1_thread_service, 13);
+  messageDesc(file_heddle_v1_thread_service, 14);
 
 /**
  * Asks for the list of threads and its changes.
@@ -446,6 +514,12 @@ export const StreamThreadEventsRequestSchema: GenMessage<StreamThreadEventsReque
  * @generated from message heddle.v1.WatchThreadsRequest
  */
 export type WatchThreadsRequest = Message<"heddle.v1.WatchThreadsRequest"> & {
+  /**
+   * Leave idle threads out of the snapshot. Their changes come all the same.
+   *
+   * @generated from field: bool busy_only = 1;
+   */
+  busyOnly: boolean;
 };
 
 /**
@@ -453,10 +527,10 @@ export type WatchThreadsRequest = Message<"heddle.v1.WatchThreadsRequest"> & {
  * Use `create(WatchThreadsRequestSchema)` to create a new message.
  */
 export const WatchThreadsRequestSchema: GenMessage<WatchThreadsRequest> = /*@__PURE__*/
-  messageDesc(file_heddle_v1_thread_service, 14);
+  messageDesc(file_heddle_v1_thread_service, 15);
 
 /**
- * One frame of the list. Control frames (the first three cases) carry no thread.
+ * One frame of the list. Control frames carry no thread.
  *
  * @generated from message heddle.v1.WatchThreadsResponse
  */
@@ -506,6 +580,14 @@ export type WatchThreadsResponse = Message<"heddle.v1.WatchThreadsResponse"> & {
      */
     value: string;
     case: "deletedThreadId";
+  } | {
+    /**
+     * The server is going away; watch again elsewhere or later.
+     *
+     * @generated from field: heddle.v1.Closing closing = 6;
+     */
+    value: Closing;
+    case: "closing";
   } | { case: undefined; value?: undefined };
 };
 
@@ -514,7 +596,7 @@ export type WatchThreadsResponse = Message<"heddle.v1.WatchThreadsResponse"> & {
  * Use `create(WatchThreadsResponseSchema)` to create a new message.
  */
 export const WatchThreadsResponseSchema: GenMessage<WatchThreadsResponse> = /*@__PURE__*/
-  messageDesc(file_heddle_v1_thread_service, 15);
+  messageDesc(file_heddle_v1_thread_service, 16);
 
 /**
  * Control. The watch is open.
@@ -529,7 +611,7 @@ export type WatchReady = Message<"heddle.v1.WatchReady"> & {
  * Use `create(WatchReadySchema)` to create a new message.
  */
 export const WatchReadySchema: GenMessage<WatchReady> = /*@__PURE__*/
-  messageDesc(file_heddle_v1_thread_service, 16);
+  messageDesc(file_heddle_v1_thread_service, 17);
 
 /**
  * Control. The snapshot has been sent.
@@ -544,7 +626,7 @@ export type WatchSnapshotComplete = Message<"heddle.v1.WatchSnapshotComplete"> &
  * Use `create(WatchSnapshotCompleteSchema)` to create a new message.
  */
 export const WatchSnapshotCompleteSchema: GenMessage<WatchSnapshotComplete> = /*@__PURE__*/
-  messageDesc(file_heddle_v1_thread_service, 17);
+  messageDesc(file_heddle_v1_thread_service, 18);
 
 /**
  * What a thread is doing.
@@ -671,7 +753,8 @@ export const ThreadService: GenService<{
     output: typeof StreamThreadEventsResponseSchema;
   },
   /**
-   * A snapshot of the list of threads, then its changes, in one stream for all threads.
+   * A snapshot of the list of threads, then the latest value of each thread that changed, in one stream for all threads. A watcher
+   * that is slow, or was away, misses values in between and never the latest.
    *
    * @generated from rpc heddle.v1.ThreadService.WatchThreads
    */

@@ -4,8 +4,8 @@
 
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
-import type { Timestamp } from "@bufbuild/protobuf/wkt";
-import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
+import type { Duration, Timestamp } from "@bufbuild/protobuf/wkt";
+import { file_google_protobuf_duration, file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import type { ContentChunk, ContentInfo } from "./content_pb.js";
 import { file_heddle_v1_content } from "./content_pb.js";
 import type { ToolCallApprovalResolved_Decision, ToolCallComplete, ToolCallOutputDelta, ToolCallProgress } from "./event_pb.js";
@@ -18,7 +18,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file heddle/v1/tool_call_service.proto.
  */
 export const file_heddle_v1_tool_call_service: GenFile = /*@__PURE__*/
-  fileDesc("CiFoZWRkbGUvdjEvdG9vbF9jYWxsX3NlcnZpY2UucHJvdG8SCWhlZGRsZS52MSIqChJHZXRUb29sQ2FsbFJlcXVlc3QSFAoMdG9vbF9jYWxsX2lkGAEgASgJImkKE0dldFRvb2xDYWxsUmVzcG9uc2USJgoJdG9vbF9jYWxsGAEgASgLMhMuaGVkZGxlLnYxLlRvb2xDYWxsEioKCGNvbnRlbnRzGAIgAygLMhguaGVkZGxlLnYxLklubGluZUNvbnRlbnQiQwoNSW5saW5lQ29udGVudBIkCgRpbmZvGAEgASgLMhYuaGVkZGxlLnYxLkNvbnRlbnRJbmZvEgwKBGRhdGEYAiABKAwiVgoaUmVhZFRvb2xDYWxsQ29udGVudFJlcXVlc3QSFAoMdG9vbF9jYWxsX2lkGAEgASgJEhIKCmNvbnRlbnRfaWQYAiABKAkSDgoGb2Zmc2V0GAMgASgEImEKG1JlYWRUb29sQ2FsbENvbnRlbnRSZXNwb25zZRIkCgRpbmZvGAEgASgLMhYuaGVkZGxlLnYxLkNvbnRlbnRJbmZvEg4KBm9mZnNldBgCIAEoBBIMCgRkYXRhGAMgASgMIlAKFExpc3RUb29sQ2FsbHNSZXF1ZXN0EhEKCXRocmVhZF9pZBgBIAEoCRIRCglwYWdlX3NpemUYAiABKA0SEgoKcGFnZV90b2tlbhgDIAEoCSJZChVMaXN0VG9vbENhbGxzUmVzcG9uc2USJwoKdG9vbF9jYWxscxgBIAMoCzITLmhlZGRsZS52MS5Ub29sQ2FsbBIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiUAoUTGlzdEFwcHJvdmFsc1JlcXVlc3QSEQoJdGhyZWFkX2lkGAEgASgJEhEKCXBhZ2Vfc2l6ZRgCIAEoDRISCgpwYWdlX3Rva2VuGAMgASgJIlkKFUxpc3RBcHByb3ZhbHNSZXNwb25zZRInCgp0b29sX2NhbGxzGAEgAygLMhMuaGVkZGxlLnYxLlRvb2xDYWxsEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSKsAQoWUmVzb2x2ZUFwcHJvdmFsUmVxdWVzdBIUCgx0b29sX2NhbGxfaWQYASABKAkSPgoIZGVjaXNpb24YAiABKA4yLC5oZWRkbGUudjEuVG9vbENhbGxBcHByb3ZhbFJlc29sdmVkLkRlY2lzaW9uEg4KBnJlYXNvbhgDIAEoCRIXCg9hcHByb3ZhbF9zaGEyNTYYBCABKAwSEwoLcmVzb2x2ZWRfYnkYBSABKAkiGQoXUmVzb2x2ZUFwcHJvdmFsUmVzcG9uc2UiPQoVQ2FuY2VsVG9vbENhbGxSZXF1ZXN0EhQKDHRvb2xfY2FsbF9pZBgBIAEoCRIOCgZyZWFzb24YAiABKAkiGAoWQ2FuY2VsVG9vbENhbGxSZXNwb25zZSJDChRDbGFpbVRvb2xDYWxsUmVxdWVzdBIUCgx0b29sX2NhbGxfaWQYASABKAkSFQoNZXhlY3V0b3JfbmFtZRgCIAEoCSJjChVDbGFpbVRvb2xDYWxsUmVzcG9uc2USEwoLY2xhaW1fdG9rZW4YASABKAkSNQoRbGVhc2VfZXhwaXJlX3RpbWUYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIqIBChVSZXBvcnRUb29sQ2FsbFJlcXVlc3QSFAoMdG9vbF9jYWxsX2lkGAEgASgJEhMKC2NsYWltX3Rva2VuGAIgASgJEi8KB291dHB1dHMYAyADKAsyHi5oZWRkbGUudjEuVG9vbENhbGxPdXRwdXREZWx0YRItCghwcm9ncmVzcxgEIAEoCzIbLmhlZGRsZS52MS5Ub29sQ2FsbFByb2dyZXNzIk8KFlJlcG9ydFRvb2xDYWxsUmVzcG9uc2USNQoRbGVhc2VfZXhwaXJlX3RpbWUYASABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIloKG1dyaXRlVG9vbENhbGxDb250ZW50UmVxdWVzdBITCgtjbGFpbV90b2tlbhgBIAEoCRImCgVjaHVuaxgCIAEoCzIXLmhlZGRsZS52MS5Db250ZW50Q2h1bmsiMgocV3JpdGVUb29sQ2FsbENvbnRlbnRSZXNwb25zZRISCgpzaXplX2J5dGVzGAEgASgEIm0KF0NvbXBsZXRlVG9vbENhbGxSZXF1ZXN0EhMKC2NsYWltX3Rva2VuGAEgASgJEi0KCGNvbXBsZXRlGAIgASgLMhsuaGVkZGxlLnYxLlRvb2xDYWxsQ29tcGxldGUSDgoGcmVzdWx0GAMgASgMIhoKGENvbXBsZXRlVG9vbENhbGxSZXNwb25zZTKRBwoPVG9vbENhbGxTZXJ2aWNlEkwKC0dldFRvb2xDYWxsEh0uaGVkZGxlLnYxLkdldFRvb2xDYWxsUmVxdWVzdBoeLmhlZGRsZS52MS5HZXRUb29sQ2FsbFJlc3BvbnNlEmYKE1JlYWRUb29sQ2FsbENvbnRlbnQSJS5oZWRkbGUudjEuUmVhZFRvb2xDYWxsQ29udGVudFJlcXVlc3QaJi5oZWRkbGUudjEuUmVhZFRvb2xDYWxsQ29udGVudFJlc3BvbnNlMAESUgoNTGlzdFRvb2xDYWxscxIfLmhlZGRsZS52MS5MaXN0VG9vbENhbGxzUmVxdWVzdBogLmhlZGRsZS52MS5MaXN0VG9vbENhbGxzUmVzcG9uc2USUgoNTGlzdEFwcHJvdmFscxIfLmhlZGRsZS52MS5MaXN0QXBwcm92YWxzUmVxdWVzdBogLmhlZGRsZS52MS5MaXN0QXBwcm92YWxzUmVzcG9uc2USWAoPUmVzb2x2ZUFwcHJvdmFsEiEuaGVkZGxlLnYxLlJlc29sdmVBcHByb3ZhbFJlcXVlc3QaIi5oZWRkbGUudjEuUmVzb2x2ZUFwcHJvdmFsUmVzcG9uc2USVQoOQ2FuY2VsVG9vbENhbGwSIC5oZWRkbGUudjEuQ2FuY2VsVG9vbENhbGxSZXF1ZXN0GiEuaGVkZGxlLnYxLkNhbmNlbFRvb2xDYWxsUmVzcG9uc2USUgoNQ2xhaW1Ub29sQ2FsbBIfLmhlZGRsZS52MS5DbGFpbVRvb2xDYWxsUmVxdWVzdBogLmhlZGRsZS52MS5DbGFpbVRvb2xDYWxsUmVzcG9uc2USVQoOUmVwb3J0VG9vbENhbGwSIC5oZWRkbGUudjEuUmVwb3J0VG9vbENhbGxSZXF1ZXN0GiEuaGVkZGxlLnYxLlJlcG9ydFRvb2xDYWxsUmVzcG9uc2USZwoUV3JpdGVUb29sQ2FsbENvbnRlbnQSJi5oZWRkbGUudjEuV3JpdGVUb29sQ2FsbENvbnRlbnRSZXF1ZXN0GicuaGVkZGxlLnYxLldyaXRlVG9vbENhbGxDb250ZW50UmVzcG9uc2USWwoQQ29tcGxldGVUb29sQ2FsbBIiLmhlZGRsZS52MS5Db21wbGV0ZVRvb2xDYWxsUmVxdWVzdBojLmhlZGRsZS52MS5Db21wbGV0ZVRvb2xDYWxsUmVzcG9uc2ViBnByb3RvMw", [file_google_protobuf_timestamp, file_heddle_v1_content, file_heddle_v1_event, file_heddle_v1_tool_call]);
+  fileDesc("CiFoZWRkbGUvdjEvdG9vbF9jYWxsX3NlcnZpY2UucHJvdG8SCWhlZGRsZS52MSIqChJHZXRUb29sQ2FsbFJlcXVlc3QSFAoMdG9vbF9jYWxsX2lkGAEgASgJImkKE0dldFRvb2xDYWxsUmVzcG9uc2USJgoJdG9vbF9jYWxsGAEgASgLMhMuaGVkZGxlLnYxLlRvb2xDYWxsEioKCGNvbnRlbnRzGAIgAygLMhguaGVkZGxlLnYxLklubGluZUNvbnRlbnQiQwoNSW5saW5lQ29udGVudBIkCgRpbmZvGAEgASgLMhYuaGVkZGxlLnYxLkNvbnRlbnRJbmZvEgwKBGRhdGEYAiABKAwiVgoaUmVhZFRvb2xDYWxsQ29udGVudFJlcXVlc3QSFAoMdG9vbF9jYWxsX2lkGAEgASgJEhIKCmNvbnRlbnRfaWQYAiABKAkSDgoGb2Zmc2V0GAMgASgEImEKG1JlYWRUb29sQ2FsbENvbnRlbnRSZXNwb25zZRIkCgRpbmZvGAEgASgLMhYuaGVkZGxlLnYxLkNvbnRlbnRJbmZvEg4KBm9mZnNldBgCIAEoBBIMCgRkYXRhGAMgASgMIlAKFExpc3RUb29sQ2FsbHNSZXF1ZXN0EhEKCXRocmVhZF9pZBgBIAEoCRIRCglwYWdlX3NpemUYAiABKA0SEgoKcGFnZV90b2tlbhgDIAEoCSJZChVMaXN0VG9vbENhbGxzUmVzcG9uc2USJwoKdG9vbF9jYWxscxgBIAMoCzITLmhlZGRsZS52MS5Ub29sQ2FsbBIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiUAoUTGlzdEFwcHJvdmFsc1JlcXVlc3QSEQoJdGhyZWFkX2lkGAEgASgJEhEKCXBhZ2Vfc2l6ZRgCIAEoDRISCgpwYWdlX3Rva2VuGAMgASgJIlkKFUxpc3RBcHByb3ZhbHNSZXNwb25zZRInCgp0b29sX2NhbGxzGAEgAygLMhMuaGVkZGxlLnYxLlRvb2xDYWxsEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSKsAQoWUmVzb2x2ZUFwcHJvdmFsUmVxdWVzdBIUCgx0b29sX2NhbGxfaWQYASABKAkSPgoIZGVjaXNpb24YAiABKA4yLC5oZWRkbGUudjEuVG9vbENhbGxBcHByb3ZhbFJlc29sdmVkLkRlY2lzaW9uEg4KBnJlYXNvbhgDIAEoCRIXCg9hcHByb3ZhbF9zaGEyNTYYBCABKAwSEwoLcmVzb2x2ZWRfYnkYBSABKAkiGQoXUmVzb2x2ZUFwcHJvdmFsUmVzcG9uc2UiPQoVQ2FuY2VsVG9vbENhbGxSZXF1ZXN0EhQKDHRvb2xfY2FsbF9pZBgBIAEoCRIOCgZyZWFzb24YAiABKAkiGAoWQ2FuY2VsVG9vbENhbGxSZXNwb25zZSJXChtMaXN0T2ZmZXJlZFRvb2xDYWxsc1JlcXVlc3QSEQoJdGhyZWFkX2lkGAEgASgJEhEKCXBhZ2Vfc2l6ZRgCIAEoDRISCgpwYWdlX3Rva2VuGAMgASgJImAKHExpc3RPZmZlcmVkVG9vbENhbGxzUmVzcG9uc2USJwoKdG9vbF9jYWxscxgBIAMoCzITLmhlZGRsZS52MS5Ub29sQ2FsbBIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiiwEKFENsYWltVG9vbENhbGxSZXF1ZXN0EhQKDHRvb2xfY2FsbF9pZBgBIAEoCRIVCg1leGVjdXRvcl9uYW1lGAIgASgJEhMKC2NsYWltX3Rva2VuGAMgASgJEjEKDmxlYXNlX2R1cmF0aW9uGAQgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uImMKFUNsYWltVG9vbENhbGxSZXNwb25zZRITCgtjbGFpbV90b2tlbhgBIAEoCRI1ChFsZWFzZV9leHBpcmVfdGltZRgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiuwEKFVJlcG9ydFRvb2xDYWxsUmVxdWVzdBIUCgx0b29sX2NhbGxfaWQYASABKAkSEwoLY2xhaW1fdG9rZW4YAiABKAkSLwoHb3V0cHV0cxgDIAMoCzIeLmhlZGRsZS52MS5Ub29sQ2FsbE91dHB1dERlbHRhEi0KCHByb2dyZXNzGAQgASgLMhsuaGVkZGxlLnYxLlRvb2xDYWxsUHJvZ3Jlc3MSFwoPcmVwb3J0X3NlcXVlbmNlGAUgASgEIk8KFlJlcG9ydFRvb2xDYWxsUmVzcG9uc2USNQoRbGVhc2VfZXhwaXJlX3RpbWUYASABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIloKG1dyaXRlVG9vbENhbGxDb250ZW50UmVxdWVzdBITCgtjbGFpbV90b2tlbhgBIAEoCRImCgVjaHVuaxgCIAEoCzIXLmhlZGRsZS52MS5Db250ZW50Q2h1bmsiMgocV3JpdGVUb29sQ2FsbENvbnRlbnRSZXNwb25zZRISCgpzaXplX2J5dGVzGAEgASgEIm0KF0NvbXBsZXRlVG9vbENhbGxSZXF1ZXN0EhMKC2NsYWltX3Rva2VuGAEgASgJEi0KCGNvbXBsZXRlGAIgASgLMhsuaGVkZGxlLnYxLlRvb2xDYWxsQ29tcGxldGUSDgoGcmVzdWx0GAMgASgMIhoKGENvbXBsZXRlVG9vbENhbGxSZXNwb25zZTL6BwoPVG9vbENhbGxTZXJ2aWNlEkwKC0dldFRvb2xDYWxsEh0uaGVkZGxlLnYxLkdldFRvb2xDYWxsUmVxdWVzdBoeLmhlZGRsZS52MS5HZXRUb29sQ2FsbFJlc3BvbnNlEmYKE1JlYWRUb29sQ2FsbENvbnRlbnQSJS5oZWRkbGUudjEuUmVhZFRvb2xDYWxsQ29udGVudFJlcXVlc3QaJi5oZWRkbGUudjEuUmVhZFRvb2xDYWxsQ29udGVudFJlc3BvbnNlMAESUgoNTGlzdFRvb2xDYWxscxIfLmhlZGRsZS52MS5MaXN0VG9vbENhbGxzUmVxdWVzdBogLmhlZGRsZS52MS5MaXN0VG9vbENhbGxzUmVzcG9uc2USUgoNTGlzdEFwcHJvdmFscxIfLmhlZGRsZS52MS5MaXN0QXBwcm92YWxzUmVxdWVzdBogLmhlZGRsZS52MS5MaXN0QXBwcm92YWxzUmVzcG9uc2USWAoPUmVzb2x2ZUFwcHJvdmFsEiEuaGVkZGxlLnYxLlJlc29sdmVBcHByb3ZhbFJlcXVlc3QaIi5oZWRkbGUudjEuUmVzb2x2ZUFwcHJvdmFsUmVzcG9uc2USVQoOQ2FuY2VsVG9vbENhbGwSIC5oZWRkbGUudjEuQ2FuY2VsVG9vbENhbGxSZXF1ZXN0GiEuaGVkZGxlLnYxLkNhbmNlbFRvb2xDYWxsUmVzcG9uc2USZwoUTGlzdE9mZmVyZWRUb29sQ2FsbHMSJi5oZWRkbGUudjEuTGlzdE9mZmVyZWRUb29sQ2FsbHNSZXF1ZXN0GicuaGVkZGxlLnYxLkxpc3RPZmZlcmVkVG9vbENhbGxzUmVzcG9uc2USUgoNQ2xhaW1Ub29sQ2FsbBIfLmhlZGRsZS52MS5DbGFpbVRvb2xDYWxsUmVxdWVzdBogLmhlZGRsZS52MS5DbGFpbVRvb2xDYWxsUmVzcG9uc2USVQoOUmVwb3J0VG9vbENhbGwSIC5oZWRkbGUudjEuUmVwb3J0VG9vbENhbGxSZXF1ZXN0GiEuaGVkZGxlLnYxLlJlcG9ydFRvb2xDYWxsUmVzcG9uc2USZwoUV3JpdGVUb29sQ2FsbENvbnRlbnQSJi5oZWRkbGUudjEuV3JpdGVUb29sQ2FsbENvbnRlbnRSZXF1ZXN0GicuaGVkZGxlLnYxLldyaXRlVG9vbENhbGxDb250ZW50UmVzcG9uc2USWwoQQ29tcGxldGVUb29sQ2FsbBIiLmhlZGRsZS52MS5Db21wbGV0ZVRvb2xDYWxsUmVxdWVzdBojLmhlZGRsZS52MS5Db21wbGV0ZVRvb2xDYWxsUmVzcG9uc2ViBnByb3RvMw", [file_google_protobuf_duration, file_google_protobuf_timestamp, file_heddle_v1_content, file_heddle_v1_event, file_heddle_v1_tool_call]);
 
 /**
  * Asks for one call.
@@ -401,6 +401,69 @@ export const CancelToolCallResponseSchema: GenMessage<CancelToolCallResponse> = 
   messageDesc(file_heddle_v1_tool_call_service, 12);
 
 /**
+ * Asks for a page of the calls that wait to be claimed.
+ *
+ * @generated from message heddle.v1.ListOfferedToolCallsRequest
+ */
+export type ListOfferedToolCallsRequest = Message<"heddle.v1.ListOfferedToolCallsRequest"> & {
+  /**
+   * The thread whose calls are wanted, a UUID. Empty: those of all threads.
+   *
+   * @generated from field: string thread_id = 1;
+   */
+  threadId: string;
+
+  /**
+   * How many at most: 1 to 500. 0 means 50; more than 500 is taken as 500.
+   *
+   * @generated from field: uint32 page_size = 2;
+   */
+  pageSize: number;
+
+  /**
+   * Where to go on: the token of the page before. Empty for the first page. A text that is no token is INVALID_ARGUMENT.
+   *
+   * @generated from field: string page_token = 3;
+   */
+  pageToken: string;
+};
+
+/**
+ * Describes the message heddle.v1.ListOfferedToolCallsRequest.
+ * Use `create(ListOfferedToolCallsRequestSchema)` to create a new message.
+ */
+export const ListOfferedToolCallsRequestSchema: GenMessage<ListOfferedToolCallsRequest> = /*@__PURE__*/
+  messageDesc(file_heddle_v1_tool_call_service, 13);
+
+/**
+ * A page of calls that wait to be claimed.
+ *
+ * @generated from message heddle.v1.ListOfferedToolCallsResponse
+ */
+export type ListOfferedToolCallsResponse = Message<"heddle.v1.ListOfferedToolCallsResponse"> & {
+  /**
+   * The calls, the one that has waited longest first.
+   *
+   * @generated from field: repeated heddle.v1.ToolCall tool_calls = 1;
+   */
+  toolCalls: ToolCall[];
+
+  /**
+   * For the next page. Empty on the last one.
+   *
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
+};
+
+/**
+ * Describes the message heddle.v1.ListOfferedToolCallsResponse.
+ * Use `create(ListOfferedToolCallsResponseSchema)` to create a new message.
+ */
+export const ListOfferedToolCallsResponseSchema: GenMessage<ListOfferedToolCallsResponse> = /*@__PURE__*/
+  messageDesc(file_heddle_v1_tool_call_service, 14);
+
+/**
  * An executor's wish to run a call.
  *
  * @generated from message heddle.v1.ClaimToolCallRequest
@@ -414,11 +477,26 @@ export type ClaimToolCallRequest = Message<"heddle.v1.ClaimToolCallRequest"> & {
   toolCallId: string;
 
   /**
-   * The name the executor gives itself, one line.
+   * The name the executor gives itself, one line, cut to 200 UTF-16 units. Empty is INVALID_ARGUMENT.
    *
    * @generated from field: string executor_name = 2;
    */
   executorName: string;
+
+  /**
+   * A secret of the executor's own that proves its claim from then on: 16 to 200 visible ASCII characters, made at random for
+   * this call. Sent again, it answers as the first time: a lost answer loses no claim. Empty: the server makes one.
+   *
+   * @generated from field: string claim_token = 3;
+   */
+  claimToken: string;
+
+  /**
+   * How long the executor may be silent: 1 second to 10 minutes. Unset means 30 seconds.
+   *
+   * @generated from field: google.protobuf.Duration lease_duration = 4;
+   */
+  leaseDuration?: Duration | undefined;
 };
 
 /**
@@ -426,7 +504,7 @@ export type ClaimToolCallRequest = Message<"heddle.v1.ClaimToolCallRequest"> & {
  * Use `create(ClaimToolCallRequestSchema)` to create a new message.
  */
 export const ClaimToolCallRequestSchema: GenMessage<ClaimToolCallRequest> = /*@__PURE__*/
-  messageDesc(file_heddle_v1_tool_call_service, 13);
+  messageDesc(file_heddle_v1_tool_call_service, 15);
 
 /**
  * The call is the executor's.
@@ -435,7 +513,7 @@ export const ClaimToolCallRequestSchema: GenMessage<ClaimToolCallRequest> = /*@_
  */
 export type ClaimToolCallResponse = Message<"heddle.v1.ClaimToolCallResponse"> & {
   /**
-   * Proof of the claim, sent with every report.
+   * Proof of the claim, sent with every report. Secret.
    *
    * @generated from field: string claim_token = 1;
    */
@@ -454,7 +532,7 @@ export type ClaimToolCallResponse = Message<"heddle.v1.ClaimToolCallResponse"> &
  * Use `create(ClaimToolCallResponseSchema)` to create a new message.
  */
 export const ClaimToolCallResponseSchema: GenMessage<ClaimToolCallResponse> = /*@__PURE__*/
-  messageDesc(file_heddle_v1_tool_call_service, 14);
+  messageDesc(file_heddle_v1_tool_call_service, 16);
 
 /**
  * What a claimed call printed or got done.
@@ -477,7 +555,8 @@ export type ReportToolCallRequest = Message<"heddle.v1.ReportToolCallRequest"> &
   claimToken: string;
 
   /**
-   * Output since the last report, at most 100 pieces.
+   * Output since the last report, at most 100 pieces and 1 MiB. Their tool_call_id may be empty. What is beyond 16 MiB of one call
+   * is not recorded, and the stream says so.
    *
    * @generated from field: repeated heddle.v1.ToolCallOutputDelta outputs = 3;
    */
@@ -489,6 +568,14 @@ export type ReportToolCallRequest = Message<"heddle.v1.ReportToolCallRequest"> &
    * @generated from field: heddle.v1.ToolCallProgress progress = 4;
    */
   progress?: ToolCallProgress | undefined;
+
+  /**
+   * A number of the executor's own, 1, 2, 3, …: a report whose number was taken already is answered and not stored again, so that
+   * one whose answer was lost can be sent again. 0: not counted.
+   *
+   * @generated from field: uint64 report_sequence = 5;
+   */
+  reportSequence: bigint;
 };
 
 /**
@@ -496,7 +583,7 @@ export type ReportToolCallRequest = Message<"heddle.v1.ReportToolCallRequest"> &
  * Use `create(ReportToolCallRequestSchema)` to create a new message.
  */
 export const ReportToolCallRequestSchema: GenMessage<ReportToolCallRequest> = /*@__PURE__*/
-  messageDesc(file_heddle_v1_tool_call_service, 15);
+  messageDesc(file_heddle_v1_tool_call_service, 17);
 
 /**
  * The report was taken and the lease renewed.
@@ -517,7 +604,7 @@ export type ReportToolCallResponse = Message<"heddle.v1.ReportToolCallResponse">
  * Use `create(ReportToolCallResponseSchema)` to create a new message.
  */
 export const ReportToolCallResponseSchema: GenMessage<ReportToolCallResponse> = /*@__PURE__*/
-  messageDesc(file_heddle_v1_tool_call_service, 16);
+  messageDesc(file_heddle_v1_tool_call_service, 18);
 
 /**
  * A piece of a body of a claimed call.
@@ -545,7 +632,7 @@ export type WriteToolCallContentRequest = Message<"heddle.v1.WriteToolCallConten
  * Use `create(WriteToolCallContentRequestSchema)` to create a new message.
  */
 export const WriteToolCallContentRequestSchema: GenMessage<WriteToolCallContentRequest> = /*@__PURE__*/
-  messageDesc(file_heddle_v1_tool_call_service, 17);
+  messageDesc(file_heddle_v1_tool_call_service, 19);
 
 /**
  * The piece was taken.
@@ -566,7 +653,7 @@ export type WriteToolCallContentResponse = Message<"heddle.v1.WriteToolCallConte
  * Use `create(WriteToolCallContentResponseSchema)` to create a new message.
  */
 export const WriteToolCallContentResponseSchema: GenMessage<WriteToolCallContentResponse> = /*@__PURE__*/
-  messageDesc(file_heddle_v1_tool_call_service, 18);
+  messageDesc(file_heddle_v1_tool_call_service, 20);
 
 /**
  * The end of a claimed call.
@@ -582,7 +669,8 @@ export type CompleteToolCallRequest = Message<"heddle.v1.CompleteToolCallRequest
   claimToken: string;
 
   /**
-   * How it ended.
+   * How it ended: with the call's id, an outcome of SUCCEEDED, FAILED, CANCELLED, TIMED_OUT or INTERRUPTED, and a summary.
+   * Anything else is INVALID_ARGUMENT.
    *
    * @generated from field: heddle.v1.ToolCallComplete complete = 2;
    */
@@ -601,7 +689,7 @@ export type CompleteToolCallRequest = Message<"heddle.v1.CompleteToolCallRequest
  * Use `create(CompleteToolCallRequestSchema)` to create a new message.
  */
 export const CompleteToolCallRequestSchema: GenMessage<CompleteToolCallRequest> = /*@__PURE__*/
-  messageDesc(file_heddle_v1_tool_call_service, 19);
+  messageDesc(file_heddle_v1_tool_call_service, 21);
 
 /**
  * The end was recorded.
@@ -616,7 +704,7 @@ export type CompleteToolCallResponse = Message<"heddle.v1.CompleteToolCallRespon
  * Use `create(CompleteToolCallResponseSchema)` to create a new message.
  */
 export const CompleteToolCallResponseSchema: GenMessage<CompleteToolCallResponse> = /*@__PURE__*/
-  messageDesc(file_heddle_v1_tool_call_service, 20);
+  messageDesc(file_heddle_v1_tool_call_service, 22);
 
 /**
  * Tool calls: what the events only summarise, and what people and executors do with a call.
@@ -696,7 +784,23 @@ export const ToolCallService: GenService<{
     output: typeof CancelToolCallResponseSchema;
   },
   /**
-   * Takes a call that waits for a client. Of two claimers, one wins.
+   * The calls of all threads that wait to be claimed by a client, oldest first, page by page.
+   * An unknown thread is NOT_FOUND (THREAD_NOT_FOUND).
+   *
+   * @generated from rpc heddle.v1.ToolCallService.ListOfferedToolCalls
+   */
+  listOfferedToolCalls: {
+    methodKind: "unary";
+    input: typeof ListOfferedToolCallsRequestSchema;
+    output: typeof ListOfferedToolCallsResponseSchema;
+  },
+  /**
+   * Takes a call that waits for a client: of two claimers, one wins. The input is read with GetToolCall or ReadToolCallContent.
+   * From here on the claimer must be heard of before its lease ends; otherwise the call is over, interrupted. A claimed call is
+   * never offered again.
+   * Unknown: NOT_FOUND (TOOL_CALL_NOT_FOUND). Over: FAILED_PRECONDITION (TOOL_CALL_OVER). Claimed by another:
+   * FAILED_PRECONDITION (TOOL_CALL_CLAIMED). Not for a client, or not yet: FAILED_PRECONDITION (TOOL_CALL_NOT_OFFERED). One that
+   * an outside producer runs: FAILED_PRECONDITION (TOOL_CALL_NOT_OURS).
    *
    * @generated from rpc heddle.v1.ToolCallService.ClaimToolCall
    */
@@ -706,7 +810,9 @@ export const ToolCallService: GenService<{
     output: typeof ClaimToolCallResponseSchema;
   },
   /**
-   * Reports output and progress of a claimed call, and renews its lease.
+   * Reports output and progress of a claimed call, and renews its lease; an empty one only renews it.
+   * A token that is not the claim's: PERMISSION_DENIED (CLAIM_MISMATCH), also for a call that nobody has claimed. Over:
+   * FAILED_PRECONDITION (TOOL_CALL_OVER): stop working on it. Nothing is stored then.
    *
    * @generated from rpc heddle.v1.ToolCallService.ReportToolCall
    */
@@ -716,7 +822,8 @@ export const ToolCallService: GenService<{
     output: typeof ReportToolCallResponseSchema;
   },
   /**
-   * Sends a piece of a body of a claimed call.
+   * Sends a piece of a body of a claimed call, and renews its lease. Errors as for ReportToolCall.
+   * The bodies of one call: `result`, `model` (what the model is told; otherwise the beginning of the result), and parts.
    *
    * @generated from rpc heddle.v1.ToolCallService.WriteToolCallContent
    */
@@ -726,7 +833,7 @@ export const ToolCallService: GenService<{
     output: typeof WriteToolCallContentResponseSchema;
   },
   /**
-   * Ends a claimed call.
+   * Ends a claimed call, once. Errors as for ReportToolCall: sent again, it is TOOL_CALL_OVER, and GetToolCall says how it ended.
    *
    * @generated from rpc heddle.v1.ToolCallService.CompleteToolCall
    */

@@ -2,8 +2,12 @@
 // @generated from file heddle/v1/tool_service.proto (package heddle.v1, syntax proto3)
 /* eslint-disable */
 
-import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
-import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
+import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import type { Timestamp } from "@bufbuild/protobuf/wkt";
+import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
+import type { Closing, Heartbeat } from "./event_pb.js";
+import { file_heddle_v1_event } from "./event_pb.js";
 import type { ToolKind, ToolPolicy, ToolSource } from "./tool_call_pb.js";
 import { file_heddle_v1_tool_call } from "./tool_call_pb.js";
 import type { Message } from "@bufbuild/protobuf";
@@ -12,7 +16,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file heddle/v1/tool_service.proto.
  */
 export const file_heddle_v1_tool_service: GenFile = /*@__PURE__*/
-  fileDesc("ChxoZWRkbGUvdjEvdG9vbF9zZXJ2aWNlLnByb3RvEgloZWRkbGUudjEiJQoQTGlzdFRvb2xzUmVxdWVzdBIRCgl0aHJlYWRfaWQYASABKAkiMwoRTGlzdFRvb2xzUmVzcG9uc2USHgoFdG9vbHMYASADKAsyDy5oZWRkbGUudjEuVG9vbCLzAQoEVG9vbBIMCgRuYW1lGAEgASgJEg0KBXRpdGxlGAIgASgJEhMKC2Rlc2NyaXB0aW9uGAMgASgJEiEKBGtpbmQYBCABKA4yEy5oZWRkbGUudjEuVG9vbEtpbmQSJQoGc291cmNlGAUgASgLMhUuaGVkZGxlLnYxLlRvb2xTb3VyY2USGQoRaW5wdXRfc2NoZW1hX2pzb24YBiABKAkSGgoSb3V0cHV0X3NjaGVtYV9qc29uGAcgASgJEiUKBnBvbGljeRgIIAEoDjIVLmhlZGRsZS52MS5Ub29sUG9saWN5EhEKCWlzb2xhdGlvbhgJIAEoCTJVCgtUb29sU2VydmljZRJGCglMaXN0VG9vbHMSGy5oZWRkbGUudjEuTGlzdFRvb2xzUmVxdWVzdBocLmhlZGRsZS52MS5MaXN0VG9vbHNSZXNwb25zZWIGcHJvdG8z", [file_heddle_v1_tool_call]);
+  fileDesc("ChxoZWRkbGUvdjEvdG9vbF9zZXJ2aWNlLnByb3RvEgloZWRkbGUudjEiJQoQTGlzdFRvb2xzUmVxdWVzdBIRCgl0aHJlYWRfaWQYASABKAkiXgoRTGlzdFRvb2xzUmVzcG9uc2USHgoFdG9vbHMYASADKAsyDy5oZWRkbGUudjEuVG9vbBIpCgttY3Bfc2VydmVycxgCIAMoCzIULmhlZGRsZS52MS5NY3BTZXJ2ZXIitAEKCU1jcFNlcnZlchINCgVsYWJlbBgBIAEoCRIoCgVzdGF0ZRgCIAEoDjIZLmhlZGRsZS52MS5NY3BTZXJ2ZXJTdGF0ZRISCgp0b29sX2NvdW50GAMgASgNEhUKDWVycm9yX21lc3NhZ2UYBCABKAkSLgoKcmV0cnlfdGltZRgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEwoLc2VydmVyX2luZm8YBiABKAkiQgoXR2V0VG9vbERpc2NvdmVyeVJlcXVlc3QSEQoJdGhyZWFkX2lkGAEgASgJEhQKDGRpc2NvdmVyeV9pZBgCIAEoCSJkChhHZXRUb29sRGlzY292ZXJ5UmVzcG9uc2USFAoMc2VydmVyX2xhYmVsGAEgASgJEh4KBXRvb2xzGAIgAygLMg8uaGVkZGxlLnYxLlRvb2wSEgoKdG9vbHNfanNvbhgDIAEoCSJjChFPZmZlclRvb2xzUmVxdWVzdBIRCgl0aHJlYWRfaWQYASABKAkSFQoNZXhlY3V0b3JfbmFtZRgCIAEoCRIkCgV0b29scxgDIAMoCzIVLmhlZGRsZS52MS5DbGllbnRUb29sItkBCgpDbGllbnRUb29sEgwKBG5hbWUYASABKAkSDQoFdGl0bGUYAiABKAkSEwoLZGVzY3JpcHRpb24YAyABKAkSIQoEa2luZBgEIAEoDjITLmhlZGRsZS52MS5Ub29sS2luZBIZChFpbnB1dF9zY2hlbWFfanNvbhgFIAEoCRIaChJvdXRwdXRfc2NoZW1hX2pzb24YBiABKAkSJQoGcG9saWN5GAcgASgOMhUuaGVkZGxlLnYxLlRvb2xQb2xpY3kSGAoQc3VtbWFyeV90ZW1wbGF0ZRgIIAEoCSKZAQoST2ZmZXJUb29sc1Jlc3BvbnNlEiYKBXJlYWR5GAEgASgLMhUuaGVkZGxlLnYxLk9mZmVyUmVhZHlIABIpCgloZWFydGJlYXQYAiABKAsyFC5oZWRkbGUudjEuSGVhcnRiZWF0SAASJQoHY2xvc2luZxgDIAEoCzISLmhlZGRsZS52MS5DbG9zaW5nSABCCQoHcGF5bG9hZCIMCgpPZmZlclJlYWR5IvMBCgRUb29sEgwKBG5hbWUYASABKAkSDQoFdGl0bGUYAiABKAkSEwoLZGVzY3JpcHRpb24YAyABKAkSIQoEa2luZBgEIAEoDjITLmhlZGRsZS52MS5Ub29sS2luZBIlCgZzb3VyY2UYBSABKAsyFS5oZWRkbGUudjEuVG9vbFNvdXJjZRIZChFpbnB1dF9zY2hlbWFfanNvbhgGIAEoCRIaChJvdXRwdXRfc2NoZW1hX2pzb24YByABKAkSJQoGcG9saWN5GAggASgOMhUuaGVkZGxlLnYxLlRvb2xQb2xpY3kSEQoJaXNvbGF0aW9uGAkgASgJKqUBCg5NY3BTZXJ2ZXJTdGF0ZRIgChxNQ1BfU0VSVkVSX1NUQVRFX1VOU1BFQ0lGSUVEEAASGQoVTUNQX1NFUlZFUl9TVEFURV9JRExFEAESHwobTUNQX1NFUlZFUl9TVEFURV9DT05ORUNUSU5HEAISGgoWTUNQX1NFUlZFUl9TVEFURV9SRUFEWRADEhkKFU1DUF9TRVJWRVJfU1RBVEVfRE9XThAEMv8BCgtUb29sU2VydmljZRJGCglMaXN0VG9vbHMSGy5oZWRkbGUudjEuTGlzdFRvb2xzUmVxdWVzdBocLmhlZGRsZS52MS5MaXN0VG9vbHNSZXNwb25zZRJbChBHZXRUb29sRGlzY292ZXJ5EiIuaGVkZGxlLnYxLkdldFRvb2xEaXNjb3ZlcnlSZXF1ZXN0GiMuaGVkZGxlLnYxLkdldFRvb2xEaXNjb3ZlcnlSZXNwb25zZRJLCgpPZmZlclRvb2xzEhwuaGVkZGxlLnYxLk9mZmVyVG9vbHNSZXF1ZXN0Gh0uaGVkZGxlLnYxLk9mZmVyVG9vbHNSZXNwb25zZTABYgZwcm90bzM", [file_google_protobuf_timestamp, file_heddle_v1_event, file_heddle_v1_tool_call]);
 
 /**
  * Asks for the tools.
@@ -47,6 +51,13 @@ export type ListToolsResponse = Message<"heddle.v1.ListToolsResponse"> & {
    * @generated from field: repeated heddle.v1.Tool tools = 1;
    */
   tools: Tool[];
+
+  /**
+   * The MCP servers that they come from, in order of their labels.
+   *
+   * @generated from field: repeated heddle.v1.McpServer mcp_servers = 2;
+   */
+  mcpServers: McpServer[];
 };
 
 /**
@@ -55,6 +66,292 @@ export type ListToolsResponse = Message<"heddle.v1.ListToolsResponse"> & {
  */
 export const ListToolsResponseSchema: GenMessage<ListToolsResponse> = /*@__PURE__*/
   messageDesc(file_heddle_v1_tool_service, 1);
+
+/**
+ * An MCP server as it stands.
+ *
+ * @generated from message heddle.v1.McpServer
+ */
+export type McpServer = Message<"heddle.v1.McpServer"> & {
+  /**
+   * Its label in the configuration, or in CreateThread.
+   *
+   * @generated from field: string label = 1;
+   */
+  label: string;
+
+  /**
+   * How it stands.
+   *
+   * @generated from field: heddle.v1.McpServerState state = 2;
+   */
+  state: McpServerState;
+
+  /**
+   * How many tools it offers. 0 until they are known.
+   *
+   * @generated from field: uint32 tool_count = 3;
+   */
+  toolCount: number;
+
+  /**
+   * Why it cannot be had, one line. Empty otherwise.
+   *
+   * @generated from field: string error_message = 4;
+   */
+  errorMessage: string;
+
+  /**
+   * When it is tried again. Unset unless it is down.
+   *
+   * @generated from field: google.protobuf.Timestamp retry_time = 5;
+   */
+  retryTime?: Timestamp | undefined;
+
+  /**
+   * What the server calls itself and its version, one line. Empty until it is known.
+   *
+   * @generated from field: string server_info = 6;
+   */
+  serverInfo: string;
+};
+
+/**
+ * Describes the message heddle.v1.McpServer.
+ * Use `create(McpServerSchema)` to create a new message.
+ */
+export const McpServerSchema: GenMessage<McpServer> = /*@__PURE__*/
+  messageDesc(file_heddle_v1_tool_service, 2);
+
+/**
+ * Asks for a list that a discovery found.
+ *
+ * @generated from message heddle.v1.GetToolDiscoveryRequest
+ */
+export type GetToolDiscoveryRequest = Message<"heddle.v1.GetToolDiscoveryRequest"> & {
+  /**
+   * The thread in whose log it stands, a UUID.
+   *
+   * @generated from field: string thread_id = 1;
+   */
+  threadId: string;
+
+  /**
+   * The discovery's id, a UUID.
+   *
+   * @generated from field: string discovery_id = 2;
+   */
+  discoveryId: string;
+};
+
+/**
+ * Describes the message heddle.v1.GetToolDiscoveryRequest.
+ * Use `create(GetToolDiscoveryRequestSchema)` to create a new message.
+ */
+export const GetToolDiscoveryRequestSchema: GenMessage<GetToolDiscoveryRequest> = /*@__PURE__*/
+  messageDesc(file_heddle_v1_tool_service, 3);
+
+/**
+ * What an MCP server offered.
+ *
+ * @generated from message heddle.v1.GetToolDiscoveryResponse
+ */
+export type GetToolDiscoveryResponse = Message<"heddle.v1.GetToolDiscoveryResponse"> & {
+  /**
+   * The server's label.
+   *
+   * @generated from field: string server_label = 1;
+   */
+  serverLabel: string;
+
+  /**
+   * The tools, as they were given to the model: in order of their names.
+   *
+   * @generated from field: repeated heddle.v1.Tool tools = 2;
+   */
+  tools: Tool[];
+
+  /**
+   * The list as the server gave it, JSON text: an array of MCP tools.
+   *
+   * @generated from field: string tools_json = 3;
+   */
+  toolsJson: string;
+};
+
+/**
+ * Describes the message heddle.v1.GetToolDiscoveryResponse.
+ * Use `create(GetToolDiscoveryResponseSchema)` to create a new message.
+ */
+export const GetToolDiscoveryResponseSchema: GenMessage<GetToolDiscoveryResponse> = /*@__PURE__*/
+  messageDesc(file_heddle_v1_tool_service, 4);
+
+/**
+ * An executor and what it can run.
+ *
+ * @generated from message heddle.v1.OfferToolsRequest
+ */
+export type OfferToolsRequest = Message<"heddle.v1.OfferToolsRequest"> & {
+  /**
+   * The thread whose agent may call them, a UUID. Empty: those of all threads.
+   *
+   * @generated from field: string thread_id = 1;
+   */
+  threadId: string;
+
+  /**
+   * The name that the executor gives itself, one line of at most 200 UTF-16 units. Empty is INVALID_ARGUMENT.
+   *
+   * @generated from field: string executor_name = 2;
+   */
+  executorName: string;
+
+  /**
+   * The tools: 1 to 256, each name once.
+   *
+   * @generated from field: repeated heddle.v1.ClientTool tools = 3;
+   */
+  tools: ClientTool[];
+};
+
+/**
+ * Describes the message heddle.v1.OfferToolsRequest.
+ * Use `create(OfferToolsRequestSchema)` to create a new message.
+ */
+export const OfferToolsRequestSchema: GenMessage<OfferToolsRequest> = /*@__PURE__*/
+  messageDesc(file_heddle_v1_tool_service, 5);
+
+/**
+ * A tool that a client runs.
+ *
+ * @generated from message heddle.v1.ClientTool
+ */
+export type ClientTool = Message<"heddle.v1.ClientTool"> & {
+  /**
+   * Its name, as the model knows it: 1 to 64 characters of `a-z A-Z 0-9 _ -`, not beginning with `mcp__`. Anything else is
+   * INVALID_ARGUMENT.
+   *
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * Its name for people. Empty: the name.
+   *
+   * @generated from field: string title = 2;
+   */
+  title: string;
+
+  /**
+   * What it does, for the model, at most 16 KiB.
+   *
+   * @generated from field: string description = 3;
+   */
+  description: string;
+
+  /**
+   * What sort of thing it does.
+   *
+   * @generated from field: heddle.v1.ToolKind kind = 4;
+   */
+  kind: ToolKind;
+
+  /**
+   * JSON Schema of its input, as JSON text: an object. Empty: any object. At most 64 KiB.
+   *
+   * @generated from field: string input_schema_json = 5;
+   */
+  inputSchemaJson: string;
+
+  /**
+   * JSON Schema of its result, as JSON text. Empty: anything. At most 64 KiB.
+   *
+   * @generated from field: string output_schema_json = 6;
+   */
+  outputSchemaJson: string;
+
+  /**
+   * What becomes of its calls where the server's configuration does not name it. UNSPECIFIED: by its kind.
+   *
+   * @generated from field: heddle.v1.ToolPolicy policy = 7;
+   */
+  policy: ToolPolicy;
+
+  /**
+   * What is about to happen, for a person, with fields of the input in braces: `Open {url}`. Empty: the title and the input's
+   * first short text.
+   *
+   * @generated from field: string summary_template = 8;
+   */
+  summaryTemplate: string;
+};
+
+/**
+ * Describes the message heddle.v1.ClientTool.
+ * Use `create(ClientToolSchema)` to create a new message.
+ */
+export const ClientToolSchema: GenMessage<ClientTool> = /*@__PURE__*/
+  messageDesc(file_heddle_v1_tool_service, 6);
+
+/**
+ * One frame of an offer. Control frames only.
+ *
+ * @generated from message heddle.v1.OfferToolsResponse
+ */
+export type OfferToolsResponse = Message<"heddle.v1.OfferToolsResponse"> & {
+  /**
+   * What happened.
+   *
+   * @generated from oneof heddle.v1.OfferToolsResponse.payload
+   */
+  payload: {
+    /**
+     * The tools are offered from now on. Always the first frame.
+     *
+     * @generated from field: heddle.v1.OfferReady ready = 1;
+     */
+    value: OfferReady;
+    case: "ready";
+  } | {
+    /**
+     * Nothing to say, still here.
+     *
+     * @generated from field: heddle.v1.Heartbeat heartbeat = 2;
+     */
+    value: Heartbeat;
+    case: "heartbeat";
+  } | {
+    /**
+     * The server is going away; offer them again elsewhere or later.
+     *
+     * @generated from field: heddle.v1.Closing closing = 3;
+     */
+    value: Closing;
+    case: "closing";
+  } | { case: undefined; value?: undefined };
+};
+
+/**
+ * Describes the message heddle.v1.OfferToolsResponse.
+ * Use `create(OfferToolsResponseSchema)` to create a new message.
+ */
+export const OfferToolsResponseSchema: GenMessage<OfferToolsResponse> = /*@__PURE__*/
+  messageDesc(file_heddle_v1_tool_service, 7);
+
+/**
+ * Control. The tools are offered.
+ *
+ * @generated from message heddle.v1.OfferReady
+ */
+export type OfferReady = Message<"heddle.v1.OfferReady"> & {
+};
+
+/**
+ * Describes the message heddle.v1.OfferReady.
+ * Use `create(OfferReadySchema)` to create a new message.
+ */
+export const OfferReadySchema: GenMessage<OfferReady> = /*@__PURE__*/
+  messageDesc(file_heddle_v1_tool_service, 8);
 
 /**
  * One tool.
@@ -131,7 +428,55 @@ export type Tool = Message<"heddle.v1.Tool"> & {
  * Use `create(ToolSchema)` to create a new message.
  */
 export const ToolSchema: GenMessage<Tool> = /*@__PURE__*/
-  messageDesc(file_heddle_v1_tool_service, 2);
+  messageDesc(file_heddle_v1_tool_service, 9);
+
+/**
+ * How an MCP server stands.
+ *
+ * @generated from enum heddle.v1.McpServerState
+ */
+export enum McpServerState {
+  /**
+   * Never sent.
+   *
+   * @generated from enum value: MCP_SERVER_STATE_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * Nobody has needed it yet.
+   *
+   * @generated from enum value: MCP_SERVER_STATE_IDLE = 1;
+   */
+  IDLE = 1,
+
+  /**
+   * It is being connected to, or asked for its tools.
+   *
+   * @generated from enum value: MCP_SERVER_STATE_CONNECTING = 2;
+   */
+  CONNECTING = 2,
+
+  /**
+   * It is there, and its tools are known.
+   *
+   * @generated from enum value: MCP_SERVER_STATE_READY = 3;
+   */
+  READY = 3,
+
+  /**
+   * It cannot be had; it is tried again.
+   *
+   * @generated from enum value: MCP_SERVER_STATE_DOWN = 4;
+   */
+  DOWN = 4,
+}
+
+/**
+ * Describes the enum heddle.v1.McpServerState.
+ */
+export const McpServerStateSchema: GenEnum<McpServerState> = /*@__PURE__*/
+  enumDesc(file_heddle_v1_tool_service, 0);
 
 /**
  * The tools that an agent can use.
@@ -140,7 +485,8 @@ export const ToolSchema: GenMessage<Tool> = /*@__PURE__*/
  */
 export const ToolService: GenService<{
   /**
-   * All tools: built-in, from MCP servers, and declared by clients.
+   * All tools: built-in, from MCP servers, and declared by clients. Servers that were not asked yet are not asked now: their
+   * tools are not among them, and their state says so.
    *
    * @generated from rpc heddle.v1.ToolService.ListTools
    */
@@ -148,6 +494,30 @@ export const ToolService: GenService<{
     methodKind: "unary";
     input: typeof ListToolsRequestSchema;
     output: typeof ListToolsResponseSchema;
+  },
+  /**
+   * The list that a discovery found, as the MCP server gave it.
+   * A thread that is not there fails like GetThread; a discovery that is unknown, failed or not complete is NOT_FOUND
+   * (DISCOVERY_NOT_FOUND).
+   *
+   * @generated from rpc heddle.v1.ToolService.GetToolDiscovery
+   */
+  getToolDiscovery: {
+    methodKind: "unary";
+    input: typeof GetToolDiscoveryRequestSchema;
+    output: typeof GetToolDiscoveryResponseSchema;
+  },
+  /**
+   * An executor offers tools, for as long as the stream is open: calls of them wait to be claimed (ToolCallService.ClaimToolCall).
+   * The first frame is Ready; an error of the request comes instead of it. A tool of the same name that the server or the thread
+   * has is replaced. Of several executors that offer one name, the last to come describes it, and each may claim its calls.
+   *
+   * @generated from rpc heddle.v1.ToolService.OfferTools
+   */
+  offerTools: {
+    methodKind: "server_streaming";
+    input: typeof OfferToolsRequestSchema;
+    output: typeof OfferToolsResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_heddle_v1_tool_service, 0);

@@ -17,13 +17,15 @@ import type { RunOptions } from "../../v1/run_options_pb.js";
 import { file_heddle_v1_run_options } from "../../v1/run_options_pb.js";
 import type { ToolCall } from "../../v1/tool_call_pb.js";
 import { file_heddle_v1_tool_call } from "../../v1/tool_call_pb.js";
+import type { ClientTool } from "../../v1/tool_service_pb.js";
+import { file_heddle_v1_tool_service } from "../../v1/tool_service_pb.js";
 import type { Message } from "@bufbuild/protobuf";
 
 /**
  * Describes the file heddle/storage/v1/storage.proto.
  */
 export const file_heddle_storage_v1_storage: GenFile = /*@__PURE__*/
-  fileDesc("Ch9oZWRkbGUvc3RvcmFnZS92MS9zdG9yYWdlLnByb3RvEhFoZWRkbGUuc3RvcmFnZS52MSL3BAoOVGhyZWFkRG9jdW1lbnQSDQoFdGl0bGUYASABKAkSPQoGbGFiZWxzGAIgAygLMi0uaGVkZGxlLnN0b3JhZ2UudjEuVGhyZWFkRG9jdW1lbnQuTGFiZWxzRW50cnkSLwoLY3JlYXRlX3RpbWUYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC2RlbGV0ZV90aW1lGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIcChRydW5fc3RhcnRlZF9zZXF1ZW5jZRgFIAEoBBIvCgVsZWFzZRgGIAEoCzIgLmhlZGRsZS5zdG9yYWdlLnYxLkxlYXNlRG9jdW1lbnQSDQoFZXBvY2gYByABKAQSNAoKbGFzdF9sZWFzZRgIIAEoCzIgLmhlZGRsZS5zdG9yYWdlLnYxLkxlYXNlRG9jdW1lbnQSDgoGcnVuX2lkGAkgASgJEisKA3J1bhgKIAEoCzIeLmhlZGRsZS5zdG9yYWdlLnYxLlJ1bkRvY3VtZW50EjQKCHJlcXVlc3RzGAsgAygLMiIuaGVkZGxlLnN0b3JhZ2UudjEuUmVxdWVzdERvY3VtZW50EjEKBnBhcmVudBgMIAEoCzIhLmhlZGRsZS5zdG9yYWdlLnYxLlBhcmVudERvY3VtZW50EjUKCXByb2Nlc3NlcxgNIAMoCzIiLmhlZGRsZS5zdG9yYWdlLnYxLlByb2Nlc3NEb2N1bWVudBIVCg1wcm9jZXNzX2NvdW50GA4gASgNGi0KC0xhYmVsc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiSAoOUGFyZW50RG9jdW1lbnQSEQoJdGhyZWFkX2lkGAEgASgJEhQKDHRvb2xfY2FsbF9pZBgCIAEoCRINCgVkZXB0aBgDIAEoDSKMAQoPUHJvY2Vzc0RvY3VtZW50EhIKCnByb2Nlc3NfaWQYASABKAkSFAoMdG9vbF9jYWxsX2lkGAIgASgJEg4KBnJ1bl9pZBgDIAEoCRIPCgdjb21tYW5kGAQgASgJEi4KCnN0YXJ0X3RpbWUYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIokDCgtSdW5Eb2N1bWVudBImCgdvcHRpb25zGAEgASgLMhUuaGVkZGxlLnYxLlJ1bk9wdGlvbnMSHwoFdXNhZ2UYAiABKAsyEC5oZWRkbGUudjEuVXNhZ2USDQoFc3RlcHMYAyABKA0SLgoKc3RhcnRfdGltZRgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASFwoPc3RvcHBlZF9ieV90b29sGAUgASgIEikKCGFuc3dlcmVkGAYgASgLMhcuaGVkZGxlLnYxLlJ1bkNvbXBsZXRlZBIsCglzdXNwZW5kZWQYByABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SMAoMc3VzcGVuZF90aW1lGAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIbChNwYXJlbnRfdG9vbF9jYWxsX2lkGAkgASgJEg0KBWRlcHRoGAogASgNEg0KBXRhc2tzGAsgASgNEhMKC3Rhc2tfdG9rZW5zGAwgASgEIkUKD1JlcXVlc3REb2N1bWVudBISCgpyZXF1ZXN0X2lkGAEgASgJEg4KBnJ1bl9pZBgCIAEoCRIOCgZzaGEyNTYYAyABKAwivQEKDUxlYXNlRG9jdW1lbnQSFAoMcmVjb3JkaW5nX2lkGAEgASgJEg0KBWVwb2NoGAIgASgEEhAKCHByb2R1Y2VyGAMgASgJEisKCGR1cmF0aW9uGAQgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEhkKEXByb2R1Y2VyX3NlcXVlbmNlGAUgASgEEhYKDmZpcnN0X3NlcXVlbmNlGAYgASgEEhUKDWxhc3Rfc2VxdWVuY2UYByABKAQibgoQVG9vbENhbGxEb2N1bWVudBImCgl0b29sX2NhbGwYASABKAsyEy5oZWRkbGUudjEuVG9vbENhbGwSMgoIY29udGVudHMYAiADKAsyIC5oZWRkbGUuc3RvcmFnZS52MS5TdG9yZWRDb250ZW50Ik0KDVN0b3JlZENvbnRlbnQSJAoEaW5mbxgBIAEoCzIWLmhlZGRsZS52MS5Db250ZW50SW5mbxIWCg5yZWNlaXZlZF9ieXRlcxgCIAEoBGIGcHJvdG8z", [file_google_protobuf_duration, file_google_protobuf_timestamp, file_heddle_v1_content, file_heddle_v1_event, file_heddle_v1_run_options, file_heddle_v1_tool_call]);
+  fileDesc("Ch9oZWRkbGUvc3RvcmFnZS92MS9zdG9yYWdlLnByb3RvEhFoZWRkbGUuc3RvcmFnZS52MSKaBgoOVGhyZWFkRG9jdW1lbnQSDQoFdGl0bGUYASABKAkSPQoGbGFiZWxzGAIgAygLMi0uaGVkZGxlLnN0b3JhZ2UudjEuVGhyZWFkRG9jdW1lbnQuTGFiZWxzRW50cnkSLwoLY3JlYXRlX3RpbWUYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC2RlbGV0ZV90aW1lGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIcChRydW5fc3RhcnRlZF9zZXF1ZW5jZRgFIAEoBBIvCgVsZWFzZRgGIAEoCzIgLmhlZGRsZS5zdG9yYWdlLnYxLkxlYXNlRG9jdW1lbnQSDQoFZXBvY2gYByABKAQSNAoKbGFzdF9sZWFzZRgIIAEoCzIgLmhlZGRsZS5zdG9yYWdlLnYxLkxlYXNlRG9jdW1lbnQSDgoGcnVuX2lkGAkgASgJEisKA3J1bhgKIAEoCzIeLmhlZGRsZS5zdG9yYWdlLnYxLlJ1bkRvY3VtZW50EjQKCHJlcXVlc3RzGAsgAygLMiIuaGVkZGxlLnN0b3JhZ2UudjEuUmVxdWVzdERvY3VtZW50EjEKBnBhcmVudBgMIAEoCzIhLmhlZGRsZS5zdG9yYWdlLnYxLlBhcmVudERvY3VtZW50EjUKCXByb2Nlc3NlcxgNIAMoCzIiLmhlZGRsZS5zdG9yYWdlLnYxLlByb2Nlc3NEb2N1bWVudBIVCg1wcm9jZXNzX2NvdW50GA4gASgNEisKDGNsaWVudF90b29scxgPIAMoCzIVLmhlZGRsZS52MS5DbGllbnRUb29sEjkKC21jcF9zZXJ2ZXJzGBAgAygLMiQuaGVkZGxlLnN0b3JhZ2UudjEuTWNwU2VydmVyRG9jdW1lbnQSOQoLZGlzY292ZXJpZXMYESADKAsyJC5oZWRkbGUuc3RvcmFnZS52MS5EaXNjb3ZlcnlEb2N1bWVudBotCgtMYWJlbHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIk8KEURpc2NvdmVyeURvY3VtZW50EhQKDHNlcnZlcl9sYWJlbBgBIAEoCRIUCgxkaXNjb3ZlcnlfaWQYAiABKAkSDgoGc2hhMjU2GAMgASgMIkQKEU1jcFNlcnZlckRvY3VtZW50Eg0KBWxhYmVsGAEgASgJEgsKA3VybBgCIAEoCRITCgtoYWRfaGVhZGVycxgDIAEoCCJICg5QYXJlbnREb2N1bWVudBIRCgl0aHJlYWRfaWQYASABKAkSFAoMdG9vbF9jYWxsX2lkGAIgASgJEg0KBWRlcHRoGAMgASgNIowBCg9Qcm9jZXNzRG9jdW1lbnQSEgoKcHJvY2Vzc19pZBgBIAEoCRIUCgx0b29sX2NhbGxfaWQYAiABKAkSDgoGcnVuX2lkGAMgASgJEg8KB2NvbW1hbmQYBCABKAkSLgoKc3RhcnRfdGltZRgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiiQMKC1J1bkRvY3VtZW50EiYKB29wdGlvbnMYASABKAsyFS5oZWRkbGUudjEuUnVuT3B0aW9ucxIfCgV1c2FnZRgCIAEoCzIQLmhlZGRsZS52MS5Vc2FnZRINCgVzdGVwcxgDIAEoDRIuCgpzdGFydF90aW1lGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIXCg9zdG9wcGVkX2J5X3Rvb2wYBSABKAgSKQoIYW5zd2VyZWQYBiABKAsyFy5oZWRkbGUudjEuUnVuQ29tcGxldGVkEiwKCXN1c3BlbmRlZBgHIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIwCgxzdXNwZW5kX3RpbWUYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhsKE3BhcmVudF90b29sX2NhbGxfaWQYCSABKAkSDQoFZGVwdGgYCiABKA0SDQoFdGFza3MYCyABKA0SEwoLdGFza190b2tlbnMYDCABKAQiRQoPUmVxdWVzdERvY3VtZW50EhIKCnJlcXVlc3RfaWQYASABKAkSDgoGcnVuX2lkGAIgASgJEg4KBnNoYTI1NhgDIAEoDCK9AQoNTGVhc2VEb2N1bWVudBIUCgxyZWNvcmRpbmdfaWQYASABKAkSDQoFZXBvY2gYAiABKAQSEAoIcHJvZHVjZXIYAyABKAkSKwoIZHVyYXRpb24YBCABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SGQoRcHJvZHVjZXJfc2VxdWVuY2UYBSABKAQSFgoOZmlyc3Rfc2VxdWVuY2UYBiABKAQSFQoNbGFzdF9zZXF1ZW5jZRgHIAEoBCKfAQoQVG9vbENhbGxEb2N1bWVudBImCgl0b29sX2NhbGwYASABKAsyEy5oZWRkbGUudjEuVG9vbENhbGwSMgoIY29udGVudHMYAiADKAsyIC5oZWRkbGUuc3RvcmFnZS52MS5TdG9yZWRDb250ZW50Ei8KBWNsYWltGAMgASgLMiAuaGVkZGxlLnN0b3JhZ2UudjEuQ2xhaW1Eb2N1bWVudCJrCg1DbGFpbURvY3VtZW50EhQKDHRva2VuX3NoYTI1NhgBIAEoDBIrCghkdXJhdGlvbhgCIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIXCg9yZXBvcnRfc2VxdWVuY2UYAyABKAQiTQoNU3RvcmVkQ29udGVudBIkCgRpbmZvGAEgASgLMhYuaGVkZGxlLnYxLkNvbnRlbnRJbmZvEhYKDnJlY2VpdmVkX2J5dGVzGAIgASgEYgZwcm90bzM", [file_google_protobuf_duration, file_google_protobuf_timestamp, file_heddle_v1_content, file_heddle_v1_event, file_heddle_v1_run_options, file_heddle_v1_tool_call, file_heddle_v1_tool_service]);
 
 /**
  * A thread, apart from its events.
@@ -128,6 +130,27 @@ export type ThreadDocument = Message<"heddle.storage.v1.ThreadDocument"> & {
    * @generated from field: uint32 process_count = 14;
    */
   processCount: number;
+
+  /**
+   * Tools that clients run for it.
+   *
+   * @generated from field: repeated heddle.v1.ClientTool client_tools = 15;
+   */
+  clientTools: ClientTool[];
+
+  /**
+   * MCP servers of its own.
+   *
+   * @generated from field: repeated heddle.storage.v1.McpServerDocument mcp_servers = 16;
+   */
+  mcpServers: McpServerDocument[];
+
+  /**
+   * The newest list of tools that was recorded of each MCP server.
+   *
+   * @generated from field: repeated heddle.storage.v1.DiscoveryDocument discoveries = 17;
+   */
+  discoveries: DiscoveryDocument[];
 };
 
 /**
@@ -136,6 +159,77 @@ export type ThreadDocument = Message<"heddle.storage.v1.ThreadDocument"> & {
  */
 export const ThreadDocumentSchema: GenMessage<ThreadDocument> = /*@__PURE__*/
   messageDesc(file_heddle_storage_v1_storage, 0);
+
+/**
+ * A list of an MCP server's tools that the thread's log holds. The list is a body (`heddle.v1.GetToolDiscoveryResponse`) of the
+ * discovery's id.
+ *
+ * @generated from message heddle.storage.v1.DiscoveryDocument
+ */
+export type DiscoveryDocument = Message<"heddle.storage.v1.DiscoveryDocument"> & {
+  /**
+   * The server's label.
+   *
+   * @generated from field: string server_label = 1;
+   */
+  serverLabel: string;
+
+  /**
+   * The discovery's id.
+   *
+   * @generated from field: string discovery_id = 2;
+   */
+  discoveryId: string;
+
+  /**
+   * SHA-256 of the list as the server gave it: one that has not changed is not recorded again.
+   *
+   * @generated from field: bytes sha256 = 3;
+   */
+  sha256: Uint8Array;
+};
+
+/**
+ * Describes the message heddle.storage.v1.DiscoveryDocument.
+ * Use `create(DiscoveryDocumentSchema)` to create a new message.
+ */
+export const DiscoveryDocumentSchema: GenMessage<DiscoveryDocument> = /*@__PURE__*/
+  messageDesc(file_heddle_storage_v1_storage, 1);
+
+/**
+ * An MCP server of one thread. What it must be told to let us in is not kept.
+ *
+ * @generated from message heddle.storage.v1.McpServerDocument
+ */
+export type McpServerDocument = Message<"heddle.storage.v1.McpServerDocument"> & {
+  /**
+   * Its label.
+   *
+   * @generated from field: string label = 1;
+   */
+  label: string;
+
+  /**
+   * Its address.
+   *
+   * @generated from field: string url = 2;
+   */
+  url: string;
+
+  /**
+   * It was given headers: without them, after a restart, it cannot be reached.
+   *
+   * @generated from field: bool had_headers = 3;
+   */
+  hadHeaders: boolean;
+};
+
+/**
+ * Describes the message heddle.storage.v1.McpServerDocument.
+ * Use `create(McpServerDocumentSchema)` to create a new message.
+ */
+export const McpServerDocumentSchema: GenMessage<McpServerDocument> = /*@__PURE__*/
+  messageDesc(file_heddle_storage_v1_storage, 2);
 
 /**
  * Where a thread of a delegated task comes from.
@@ -170,7 +264,7 @@ export type ParentDocument = Message<"heddle.storage.v1.ParentDocument"> & {
  * Use `create(ParentDocumentSchema)` to create a new message.
  */
 export const ParentDocumentSchema: GenMessage<ParentDocument> = /*@__PURE__*/
-  messageDesc(file_heddle_storage_v1_storage, 1);
+  messageDesc(file_heddle_storage_v1_storage, 3);
 
 /**
  * A background process that runs.
@@ -219,7 +313,7 @@ export type ProcessDocument = Message<"heddle.storage.v1.ProcessDocument"> & {
  * Use `create(ProcessDocumentSchema)` to create a new message.
  */
 export const ProcessDocumentSchema: GenMessage<ProcessDocument> = /*@__PURE__*/
-  messageDesc(file_heddle_storage_v1_storage, 2);
+  messageDesc(file_heddle_storage_v1_storage, 4);
 
 /**
  * A run of Heddle's own.
@@ -318,7 +412,7 @@ export type RunDocument = Message<"heddle.storage.v1.RunDocument"> & {
  * Use `create(RunDocumentSchema)` to create a new message.
  */
 export const RunDocumentSchema: GenMessage<RunDocument> = /*@__PURE__*/
-  messageDesc(file_heddle_storage_v1_storage, 3);
+  messageDesc(file_heddle_storage_v1_storage, 5);
 
 /**
  * A request that started a run.
@@ -353,7 +447,7 @@ export type RequestDocument = Message<"heddle.storage.v1.RequestDocument"> & {
  * Use `create(RequestDocumentSchema)` to create a new message.
  */
 export const RequestDocumentSchema: GenMessage<RequestDocument> = /*@__PURE__*/
-  messageDesc(file_heddle_storage_v1_storage, 4);
+  messageDesc(file_heddle_storage_v1_storage, 6);
 
 /**
  * A recording's hold on a thread. When it expires is kept in memory only: after a restart it gets a full term.
@@ -416,7 +510,7 @@ export type LeaseDocument = Message<"heddle.storage.v1.LeaseDocument"> & {
  * Use `create(LeaseDocumentSchema)` to create a new message.
  */
 export const LeaseDocumentSchema: GenMessage<LeaseDocument> = /*@__PURE__*/
-  messageDesc(file_heddle_storage_v1_storage, 5);
+  messageDesc(file_heddle_storage_v1_storage, 7);
 
 /**
  * A call, apart from its events: written with each event that changes its state.
@@ -437,6 +531,13 @@ export type ToolCallDocument = Message<"heddle.storage.v1.ToolCallDocument"> & {
    * @generated from field: repeated heddle.storage.v1.StoredContent contents = 2;
    */
   contents: StoredContent[];
+
+  /**
+   * The client that runs it. Unset for all other calls, and until one has claimed it.
+   *
+   * @generated from field: heddle.storage.v1.ClaimDocument claim = 3;
+   */
+  claim?: ClaimDocument | undefined;
 };
 
 /**
@@ -444,7 +545,42 @@ export type ToolCallDocument = Message<"heddle.storage.v1.ToolCallDocument"> & {
  * Use `create(ToolCallDocumentSchema)` to create a new message.
  */
 export const ToolCallDocumentSchema: GenMessage<ToolCallDocument> = /*@__PURE__*/
-  messageDesc(file_heddle_storage_v1_storage, 6);
+  messageDesc(file_heddle_storage_v1_storage, 8);
+
+/**
+ * A client's hold on a call. When it expires is kept in memory only: after a restart it gets a full term.
+ *
+ * @generated from message heddle.storage.v1.ClaimDocument
+ */
+export type ClaimDocument = Message<"heddle.storage.v1.ClaimDocument"> & {
+  /**
+   * SHA-256 of the token that proves it.
+   *
+   * @generated from field: bytes token_sha256 = 1;
+   */
+  tokenSha256: Uint8Array;
+
+  /**
+   * How long the executor may be silent.
+   *
+   * @generated from field: google.protobuf.Duration duration = 2;
+   */
+  duration?: Duration | undefined;
+
+  /**
+   * The number of the last report that was stored. 0: none was counted.
+   *
+   * @generated from field: uint64 report_sequence = 3;
+   */
+  reportSequence: bigint;
+};
+
+/**
+ * Describes the message heddle.storage.v1.ClaimDocument.
+ * Use `create(ClaimDocumentSchema)` to create a new message.
+ */
+export const ClaimDocumentSchema: GenMessage<ClaimDocument> = /*@__PURE__*/
+  messageDesc(file_heddle_storage_v1_storage, 9);
 
 /**
  * A body of a call.
@@ -472,5 +608,5 @@ export type StoredContent = Message<"heddle.storage.v1.StoredContent"> & {
  * Use `create(StoredContentSchema)` to create a new message.
  */
 export const StoredContentSchema: GenMessage<StoredContent> = /*@__PURE__*/
-  messageDesc(file_heddle_storage_v1_storage, 7);
+  messageDesc(file_heddle_storage_v1_storage, 10);
 
