@@ -4,6 +4,7 @@ import type { AgentConfig } from "./config.js";
 import type { EventLog, ThreadKey } from "./log/event-log.js";
 import { listedTools } from "./loop/listed-tools.js";
 import { RecordedProcesses } from "./loop/process-journal.js";
+import type { ToolSupply } from "./loop/run-tools.js";
 import { Runs } from "./loop/runs.js";
 import { ChildRuns } from "./loop/sub-runs.js";
 import { demoModel } from "./model/demo.js";
@@ -14,6 +15,7 @@ import type { Recorder } from "./recorder/recorder.js";
 import { HeddleError } from "./thread/errors.js";
 import type { Tool } from "./thread/schema.js";
 import { builtinNames, builtinTools } from "./tool/builtin/index.js";
+import { OfferedTools } from "./tool/client/offered-tools.js";
 import { type CommandSettings, prepareCommands } from "./tool/command/commands.js";
 import { SearchedDocuments } from "./tool/documents/searched-documents.js";
 import { Interpreters } from "./tool/interpreter/interpreters.js";
@@ -21,6 +23,7 @@ import { loadToolModules } from "./tool/load-modules.js";
 import { Processes } from "./tool/process/processes.js";
 import { ToolRegistry } from "./tool/registry.js";
 import type { ThreadBound } from "./tool/thread-bound.js";
+import { noToolServers } from "./tool/tool-server.js";
 
 /** Waiting before a model is asked again for the first time. */
 const firstBackoffMs = 500;
@@ -31,7 +34,7 @@ export interface AgentParts extends ToolParts {
 }
 
 interface ToolParts {
-  readonly tools: ToolRegistry;
+  readonly supply: ToolSupply;
   /** What tools leave running between calls. */
   readonly bound: readonly ThreadBound[];
   readonly journal: RecordedProcesses;
@@ -43,7 +46,7 @@ interface ToolParts {
 /** No models and no tools: for looking only. */
 export const nobody = (): AgentParts => ({
   models: new Map(),
-  tools: new ToolRegistry([]),
+  supply: { tools: new ToolRegistry([]), servers: noToolServers, offered: new OfferedTools() },
   bound: [],
   journal: new RecordedProcesses(),
   subRuns: new ChildRuns(noDelegation),
@@ -64,7 +67,7 @@ export async function loadAgent(agent: AgentConfig, hidden: readonly string[]): 
 
 /** The tools alone, as the API lists them: what `heddle serve` would offer, without a model or any data. */
 export const listTools = async (agent: AgentConfig): Promise<readonly Tool[]> =>
-  listedTools((await loadTools(agent, [])).tools, agent);
+  listedTools((await loadTools(agent, [])).supply.tools, agent);
 
 async function loadTools(agent: AgentConfig, hidden: readonly string[]): Promise<ToolParts> {
   const journal = new RecordedProcesses();
@@ -85,7 +88,8 @@ async function loadTools(agent: AgentConfig, hidden: readonly string[]): Promise
   });
   const tools = new ToolRegistry([...builtin, ...(await loadToolModules(agent.tools))]);
   checkPolicy(agent, tools);
-  return { tools, bound, journal, subRuns, documents };
+  const supply = { tools, servers: noToolServers, offered: new OfferedTools() };
+  return { supply, bound, journal, subRuns, documents };
 }
 
 /** They run in the workspace, as other commands do. */
@@ -109,12 +113,12 @@ function checkPolicy({ policy }: AgentConfig, registry: ToolRegistry): void {
 
 export function createRuns(
   agent: AgentConfig,
-  { models, tools }: Pick<AgentParts, "models" | "tools">,
+  { models, supply }: Pick<AgentParts, "models" | "supply">,
   around: { log: EventLog; recorder: Recorder; onError: (error: unknown, key: ThreadKey) => void },
 ): Runs {
   return new Runs({
     ...around,
-    tools,
+    supply,
     modelFor: (name) => {
       const model = models.get(name);
       if (model) return model;

@@ -5,6 +5,7 @@ import { type AgentParts, createRuns, loadAgent, nobody } from "./compose-agent.
 import { type AgentConfig, type Config, defaultConfig } from "./config.js";
 import { DocumentUploads } from "./document-uploads.js";
 import { Documents } from "./documents/documents.js";
+import { ExecutorCalls } from "./executor-calls.js";
 import type { EventLog, ThreadKey } from "./log/event-log.js";
 import { openLmdbLog } from "./log/lmdb.js";
 import { createHealth } from "./projection/connect/health.js";
@@ -166,7 +167,9 @@ function createCore(log: EventLog, config: CoreConfig, { agent, logger }: { agen
   const { heartbeatMs, streamMaxAgeMs } = config.timing;
   const feeds = new Feeds(new Hub(log), { heartbeatMs, maxAgeMs: streamMaxAgeMs });
   const threads = new Threads({ log, recorder, recordings, runs, feeds, bound: agent.bound });
-  return { recorder, recordings, runs, feeds, threads, toolCalls: new ToolCalls(log, runs), onThreadError };
+  const toolCalls = new ToolCalls(log, runs);
+  const executorCalls = new ExecutorCalls(log, runs.clientCalls);
+  return { recorder, recordings, runs, feeds, threads, toolCalls, executorCalls, onThreadError };
 }
 
 type Core = ReturnType<typeof createCore>;
@@ -206,6 +209,7 @@ async function serve(
     fallback: createRoutes({
       threads: core.threads,
       toolCalls: core.toolCalls,
+      executorCalls: core.executorCalls,
       documents,
       health,
       messageBytes: config.limits.messageBytes,

@@ -22,10 +22,12 @@ import { HeddleError, isError } from "./thread/errors.js";
 import type { ThreadEvent } from "./thread/event.js";
 import { defaultTenant, isUuid, newId, parseId, type ThreadId } from "./thread/ids.js";
 import { limits } from "./thread/limits.js";
-import { type Thread, ThreadDocumentSchema, ThreadSchema, WireThreadState } from "./thread/schema.js";
+import { type ClientTool, type Thread, ThreadDocumentSchema, ThreadSchema, WireThreadState } from "./thread/schema.js";
 import { cleanSummary } from "./thread/summary.js";
 import { utf8Bytes } from "./thread/text.js";
 import { now } from "./thread/time.js";
+import type { CallState } from "./thread/tool-call.js";
+import { checkClientTools } from "./tool/client/check-client-tool.js";
 
 export type { Feed, Sink };
 
@@ -43,6 +45,22 @@ export interface Page {
   readonly after: string;
 }
 
+/** An MCP server that a thread brings along. */
+export interface BroughtServer {
+  readonly label: string;
+  readonly url: string;
+  /** Secret. */
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** Who takes MCP servers that threads bring along. */
+export interface ServerIntake {
+  /** Throws `mcp_not_allowed` or `invalid_field`. */
+  check(servers: readonly BroughtServer[], field: string): void;
+  /** Keeps their headers, in memory only. */
+  adopt(threadId: string, servers: readonly BroughtServer[]): void;
+}
+
 /** What belongs to threads beside their logs, and goes with them. */
 interface ThreadBound {
   endThread(threadId: string): Promise<void>;
@@ -55,6 +73,7 @@ interface ThreadsParts {
   readonly runs: Runs;
   readonly feeds: Feeds;
   readonly bound?: readonly ThreadBound[];
+  readonly intake?: ServerIntake;
 }
 
 export class Threads {
@@ -66,6 +85,7 @@ export class Threads {
   readonly #runs: Runs;
 
   readonly #bound: readonly ThreadBound[];
+  readonly #intake: ServerIntake;
 
   constructor(parts: ThreadsParts) {
     this.#log = parts.log;
@@ -74,25 +94,41 @@ export class Threads {
     this.#runs = parts.runs;
     this.#feeds = parts.feeds;
     this.#bound = parts.bound ?? [];
+    this.#intake = parts.intake ?? noIntake;
   }
 
   async create(request: {
     threadId: string;
     title: string;
     labels: Readonly<Record<string, string>>;
+    clientTools?: readonly ClientTool[];
+    mcpServers?: readonly BroughtServer[];
   }): Promise<Thread> {
+    const { clientTools = [], mcpServers = [] } = request;
     const key = request.threadId ? keyOf(request.threadId) : { tenant: defaultTenant, threadId: newId<ThreadId>() };
     checkLabels(request.labels);
+    checkClientTools(clientTools, "client_tools");
+    if (mcpServers.length > 0) this.#intake.check(mcpServers, "mcp_servers");
     const document = create(ThreadDocumentSchema, {
       title: cleanSummary(request.title),
       labels: { ...request.labels },
       createTime: now(),
+      clientTools: [...clientTools],
+      mcpServers: mcpServers.map(({ label, url, headers }) => ({
+        label,
+        url,
+        hadHeaders: Object.keys(headers).length > 0,
+      })),
     });
     const created = await this.#log.create(key, toBinary(ThreadDocumentSchema, document));
     const stored = await this.#log.readThread(key);
     if (!created && stored?.removed) {
       throw new HeddleError("thread_id_retired", `Thread ${key.threadId} was deleted, and ids are never used again`);
     }
+    const known = stored ? fromBinary(ThreadDocumentSchema, stored.document).mcpServers : [];
+    const isKnown = ({ label, url }: BroughtServer): boolean =>
+      known.some((server) => server.label === label && server.url === url);
+    this.#intake.adopt(key.threadId, mcpServers.filter(isKnown));
     return this.get(key.threadId);
   }
 
@@ -213,12 +249,27 @@ export class Threads {
     try {
       const view = await this.#recorder.view({ tenant: defaultTenant, threadId });
       const { run, calls } = view.state;
-      return { headSequence: view.head, state: stateOf(run), runId: run?.runId ?? "", openToolCalls: calls.size };
+      const inState = (wanted: CallState): number => [...calls.values()].filter(({ state }) => state === wanted).length;
+      return {
+        headSequence: view.head,
+        state: stateOf(run),
+        runId: run?.runId ?? "",
+        openToolCalls: calls.size,
+        offeredToolCalls: inState("offered"),
+        awaitingApprovals: inState("awaiting_approval"),
+      };
     } catch {
       return { headSequence: head, state: WireThreadState.RUNNING };
     }
   }
 }
+
+const noIntake: ServerIntake = {
+  check: () => {
+    throw new HeddleError("mcp_not_allowed", "This server takes no MCP servers from its callers");
+  },
+  adopt: () => {},
+};
 
 export const keyOf = (threadId: string): ThreadKey => ({
   tenant: defaultTenant,

@@ -1,10 +1,12 @@
 // The verbs about tool calls: one call as it stands, its bodies, and the calls of a thread.
 import { create, fromBinary } from "@bufbuild/protobuf";
 import type { EventLog, ThreadKey } from "./log/event-log.js";
-import { listedTools } from "./loop/listed-tools.js";
+import { toolsOfThread } from "./loop/listed-tools.js";
 import type { ApprovalAnswer } from "./loop/parked.js";
+import { threadTools } from "./loop/run-tools.js";
 import type { Runs } from "./loop/runs.js";
 import { contentId } from "./recorder/contents.js";
+import { readDiscovery } from "./recorder/discoveries.js";
 import { existingThread } from "./recorder/load-thread.js";
 import { HeddleError } from "./thread/errors.js";
 import { parseId, type ThreadId, type ToolCallId } from "./thread/ids.js";
@@ -17,10 +19,11 @@ import {
   type ToolCall,
   ToolCallDocumentSchema,
   ToolCallSchema,
+  type ToolDiscovery,
 } from "./thread/schema.js";
 import { cleanSummary } from "./thread/summary.js";
 import { timestampMs } from "./thread/time.js";
-import { stateFromWire } from "./thread/tool-call.js";
+import { type CallState, stateFromWire } from "./thread/tool-call.js";
 import { clampPageSize, defaultTenant, invalid, keyOf } from "./threads.js";
 
 export type { ApprovalAnswer } from "./loop/parked.js";
@@ -37,6 +40,13 @@ export interface ContentPiece {
   readonly data: Uint8Array;
 }
 
+/** A page of calls that wait: in one thread, or (an empty id) in all. */
+interface WaitingRequest {
+  readonly threadId: string;
+  readonly pageSize: number;
+  readonly after: string;
+}
+
 export class ToolCalls {
   readonly #log: EventLog;
   readonly #runs: Runs;
@@ -46,9 +56,21 @@ export class ToolCalls {
     this.#runs = runs;
   }
 
-  /** The tools that every thread has, in order of their names. */
-  tools(): readonly Tool[] {
-    return listedTools(this.#runs.tools, this.#runs.policy);
+  /** The tools of a thread, or those that every thread has (an empty id), in order of their names. */
+  async tools(threadId: string): Promise<readonly Tool[]> {
+    const document = threadId
+      ? fromBinary(ThreadDocumentSchema, (await existingThread(this.#log, keyOf(threadId))).document)
+      : { clientTools: [], mcpServers: [] };
+    return toolsOfThread(this.#runs.supply, threadTools(threadId, document), this.#runs.policy);
+  }
+
+  /** The list that a discovery found. */
+  async discovery(threadId: string, discoveryId: string): Promise<ToolDiscovery> {
+    const key = keyOf(threadId);
+    await existingThread(this.#log, key);
+    const found = await readDiscovery(this.#log, key, parseId(discoveryId, "discovery_id"));
+    if (found) return found;
+    throw new HeddleError("discovery_not_found", `Thread ${threadId} holds no list of tools ${discoveryId}`);
   }
 
   /** Resolves when the call is being called off; its end is an event. */
@@ -68,11 +90,20 @@ export class ToolCalls {
   }
 
   /** The calls that wait for a yes, oldest question first, behind the call of the page before. */
-  async approvals(request: { threadId: string; pageSize: number; after: string }): Promise<ToolCall[]> {
+  approvals(request: WaitingRequest): Promise<ToolCall[]> {
+    return this.#waiting(request, "awaiting_approval");
+  }
+
+  /** The calls that wait to be claimed by a client, in the same way. */
+  offered(request: WaitingRequest): Promise<ToolCall[]> {
+    return this.#waiting(request, "offered");
+  }
+
+  async #waiting(request: WaitingRequest, state: CallState): Promise<ToolCall[]> {
     const keys = request.threadId ? [keyOf(request.threadId)] : await this.#log.listBusy();
     if (request.threadId) await existingThread(this.#log, keys[0]!);
     const waiting: ToolCall[] = [];
-    for (const key of keys) waiting.push(...(await this.#waitingIn(key)));
+    for (const key of keys) waiting.push(...(await this.#waitingIn(key, state)));
     const inOrder = waiting
       .map((call) => ({ call, place: placeOf(call) }))
       .filter(({ place }) => place > request.after)
@@ -81,7 +112,7 @@ export class ToolCalls {
   }
 
   /** Only those of the open run can wait. */
-  async #waitingIn(key: ThreadKey): Promise<ToolCall[]> {
+  async #waitingIn(key: ThreadKey, wanted: CallState): Promise<ToolCall[]> {
     const stored = await this.#log.readThread(key);
     if (!stored || stored.removed) return [];
     const { runStartedSequence: first } = fromBinary(ThreadDocumentSchema, stored.document);
@@ -90,7 +121,7 @@ export class ToolCalls {
     for (let after = first; ; ) {
       const page = await this.#log.listCalls(key, { after, limit: callsAtOnce });
       const calls = page.map(shownCall);
-      waiting.push(...calls.filter(({ state }) => stateFromWire(state) === "awaiting_approval"));
+      waiting.push(...calls.filter(({ state }) => stateFromWire(state) === wanted));
       if (page.length < callsAtOnce) return waiting;
       after = calls.at(-1)!.createdSequence;
     }
@@ -143,11 +174,8 @@ export class ToolCalls {
     return { calls, nextAfter: found.length > calls.length ? (calls.at(-1)?.createdSequence ?? 0n) : 0n };
   }
 
-  async #find(toolCallId: string): Promise<{ key: ThreadKey; call: ToolCall }> {
-    const id = parseId<ToolCallId>(toolCallId, "tool_call_id");
-    const found = await this.#log.readCall(defaultTenant, id);
-    if (!found) throw new HeddleError("tool_call_not_found", `There is no tool call ${id}`);
-    return { key: { tenant: defaultTenant, threadId: found.threadId as ThreadId }, call: shownCall(found.document) };
+  #find(toolCallId: string): Promise<{ key: ThreadKey; call: ToolCall }> {
+    return findCall(this.#log, toolCallId);
   }
 
   async #whole(key: ThreadKey, callId: string, info: ContentInfo): Promise<Uint8Array> {
@@ -175,12 +203,21 @@ export class ToolCalls {
   }
 }
 
+/** The call and its thread, or `tool_call_not_found`. */
+export async function findCall(log: EventLog, toolCallId: string): Promise<{ key: ThreadKey; call: ToolCall }> {
+  const id = parseId<ToolCallId>(toolCallId, "tool_call_id");
+  const found = await log.readCall(defaultTenant, id);
+  if (!found) throw new HeddleError("tool_call_not_found", `There is no tool call ${id}`);
+  return { key: { tenant: defaultTenant, threadId: found.threadId as ThreadId }, call: shownCall(found.document) };
+}
+
 /** Documents read together while those that wait are looked for. */
 const callsAtOnce = 500;
 
-/** Where a question stands among all: as text it sorts by the time it was asked. */
-export const placeOf = ({ approval, id }: ToolCall): string => {
-  const ms = approval?.requestTime ? timestampMs(approval.requestTime) : 0;
+/** Where a call that waits stands among all: as text it sorts by the time since when it does. */
+export const placeOf = ({ approval, startTime, id }: ToolCall): string => {
+  const since = startTime ?? approval?.requestTime;
+  const ms = since ? timestampMs(since) : 0;
   return `${String(Math.round(ms * 1000)).padStart(20, "0")}.${id}`;
 };
 
@@ -203,7 +240,7 @@ function shownCall(document: Uint8Array): ToolCall {
   return call;
 }
 
-/** Page tokens of questions are places. */
+/** Page tokens of calls that wait are places. */
 export function parsePlace(token: string): string {
   if (token === "" || /^[0-9]{20}\.[0-9a-f-]{36}$/.test(token)) return token;
   throw invalid("page_token", "must be one that this server made");

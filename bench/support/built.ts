@@ -45,7 +45,11 @@ export async function wire(log: EventLog, { model, tools = [], agent: changes = 
   const { createRuns } = await load<typeof import("../../src/compose-agent.js")>("compose-agent.js");
   const { defaultConfig } = await load<typeof import("../../src/config.js")>("config.js");
   const { ToolRegistry } = await load<typeof import("../../src/tool/registry.js")>("tool/registry.js");
-  const agent = { models: new Map<string, Model>(), tools: new ToolRegistry(tools) };
+  const { OfferedTools } =
+    await load<typeof import("../../src/tool/client/offered-tools.js")>("tool/client/offered-tools.js");
+  const { noToolServers } = await load<typeof import("../../src/tool/tool-server.js")>("tool/tool-server.js");
+  const supply = { tools: new ToolRegistry(tools), servers: noToolServers, offered: new OfferedTools() };
+  const agent = { models: new Map<string, Model>(), supply };
   if (model) agent.models.set(defaultConfig.agent.model, model);
   const runs = createRuns({ ...defaultConfig.agent, ...changes }, agent, { log, recorder, onError: fail });
   const feeds = new Feeds(new Hub(log), { heartbeatMs: 15_000, maxAgeMs: 3_600_000 });

@@ -40,6 +40,8 @@ export interface AgentConfig {
   readonly approvals: ApprovalMode;
   /** How long a call waits for a yes. */
   readonly approvalTimeoutMs: number;
+  /** How long a call waits for a client to take it. */
+  readonly claimTimeoutMs: number;
   readonly afterRestart: RestartPolicy;
   /** What web_search and web_fetch may do. */
   readonly web: WebConfig;
@@ -77,6 +79,7 @@ export const defaultAgent: AgentConfig = {
   policy: {},
   approvals: "ask",
   approvalTimeoutMs: 3_600_000,
+  claimTimeoutMs: 3_600_000,
   afterRestart: "continue",
   web: defaultWeb,
   commands: defaultCommands,

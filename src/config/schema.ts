@@ -124,6 +124,7 @@ export const sourceSchema = section({
     approvals: z.enum(approvalModes, `one of ${approvalModes.join(", ")}`).optional(),
     // As long as a timer can be.
     approvalTimeoutMs: whole(1_000, 24 * dayMs).optional(),
+    claimTimeoutMs: whole(1_000, 24 * dayMs).optional(),
     afterRestart: z.enum(restartPolicies, `one of ${restartPolicies.join(", ")}`).optional(),
     web: webSchema.optional(),
     commands: commandsSchema.optional(),

@@ -8,6 +8,7 @@ import type { ThreadDraft } from "../recorder/thread-draft.js";
 import { isError } from "../thread/errors.js";
 import type { RunDocument } from "../thread/schema.js";
 import type { Run } from "./run.js";
+import { type ThreadTools, threadTools } from "./run-tools.js";
 import type { Stop } from "./stop.js";
 
 /** What a write leaves to be done. */
@@ -17,9 +18,16 @@ export interface Launch {
   readonly started: RunDocument | undefined;
 }
 
+/** A run to work on, and what its thread brings along. */
+export interface Begun {
+  readonly runId: string;
+  readonly document: RunDocument;
+  readonly thread: ThreadTools;
+}
+
 export interface ActiveRunsParts {
   readonly recorder: Recorder;
-  readonly create: (key: ThreadKey, runId: string, document: RunDocument) => Run;
+  readonly create: (key: ThreadKey, begun: Begun) => Run;
   /** Works on a run until it ends or waits. Throws only what is neither the model's nor a tool's fault. */
   readonly drive: (run: Run, document: RunDocument) => Promise<void>;
   readonly onError: (error: unknown, key: ThreadKey) => void;
@@ -84,8 +92,14 @@ export class ActiveRuns {
 
   /** Works on the run that the write leaves, as soon as it is stored. */
   async write<L extends Launch>(key: ThreadKey, write: (draft: ThreadDraft) => L): Promise<L> {
-    const launched = this.#parts.recorder.write(key, write).then((launch) => {
-      if (launch.started) this.#launch(key, launch.runId, launch.started);
+    let thread: ThreadTools | undefined;
+    const noted = (draft: ThreadDraft): L => {
+      thread = threadTools(key.threadId, draft.document);
+      return write(draft);
+    };
+    const launched = this.#parts.recorder.write(key, noted).then((launch) => {
+      const { runId, started: document } = launch;
+      if (document && thread) this.#launch(key, { runId, document, thread });
       return launch;
     });
     this.#launching.set(launched, nameOf(key));
@@ -115,8 +129,9 @@ export class ActiveRuns {
     return launch as L;
   }
 
-  #launch(key: ThreadKey, runId: string, document: RunDocument): void {
-    const run = this.#parts.create(key, runId, document);
+  #launch(key: ThreadKey, begun: Begun): void {
+    const { runId, document } = begun;
+    const run = this.#parts.create(key, begun);
     // A run that was suspended a moment ago may still be leaving.
     const before = this.#active.get(runId)?.done;
     const work = async (): Promise<void> => {

@@ -2,7 +2,7 @@
 // those that nobody answers.
 import type { ThreadKey } from "../log/event-log.js";
 import { type LeaseClock, LeaseClocks } from "../recorder/lease-clocks.js";
-import { type PolicySettings, policyOf } from "../tool/policy.js";
+import { configuredPolicy, type PolicySettings, policyOf } from "../tool/policy.js";
 import type { Policy, ToolDefinition } from "../tool/tool.js";
 
 export interface ApprovalSettings extends PolicySettings {
@@ -28,6 +28,10 @@ export class Approvals {
     this.#clocks = new LeaseClocks(clock);
   }
 
+  get settings(): ApprovalSettings {
+    return this.#settings;
+  }
+
   get timeoutMs(): number {
     return this.#settings.approvalTimeoutMs;
   }
@@ -37,10 +41,11 @@ export class Approvals {
   }
 
   /** Why a person is asked. */
-  reasonFor({ name, kind }: ToolDefinition): string {
-    return Object.hasOwn(this.#settings.policy, name)
-      ? `The configuration asks before ${name}`
-      : `Policy asks before ${kindWords[kind]}`;
+  reasonFor(tool: ToolDefinition): string {
+    const { name, kind, origin } = tool;
+    if (configuredPolicy(tool, this.#settings)) return `The configuration asks before ${name}`;
+    if (origin?.kind === "mcp") return `Policy asks before this tool of the MCP server ${origin.serverLabel} is used`;
+    return `Policy asks before ${kindWords[kind]}`;
   }
 
   startClock(key: ThreadKey, toolCallId: string, expiresMs: number): void {

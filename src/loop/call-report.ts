@@ -15,6 +15,9 @@ const mostPhaseEnds = 16;
 /** Output that is recorded for one call. What comes after it is counted, and said in one line. */
 export const outputBoundBytes = 16 * 1024 * 1024;
 
+/** What is said in its place. */
+export const moreOutput = "\n[More output was not recorded]\n";
+
 /** What a change between the streams counts as: each makes an event. */
 const changeBytes = 512;
 
@@ -113,7 +116,7 @@ export class CallReport {
       value: {
         toolCallId: this.#toolCallId,
         stream: stream === "stderr" ? OutputStream.STDERR : OutputStream.STDOUT,
-        text: isOver ? "\n[More output was not recorded]\n" : text,
+        text: isOver ? moreOutput : text,
       },
     });
   }

@@ -35,6 +35,7 @@ export interface UnfinishedCall {
   readonly over: { readonly text: string; readonly isError: boolean } | undefined;
   /** The question that was asked of a person. Undefined: none. */
   readonly asked: Asked | undefined;
+  readonly isStarted: boolean;
 }
 
 export interface Asked {
@@ -250,12 +251,12 @@ async function spoken(log: EventLog, key: ThreadKey, turn: Turn): Promise<ModelM
 async function unfinishedTurn(log: EventLog, key: ThreadKey, { text, calls }: AssistantTurn): Promise<UnfinishedTurn> {
   const unfinished: UnfinishedCall[] = [];
   for (const call of calls) {
-    const { id, name, asked, outcome } = call;
+    const { id, name, asked, outcome, isStarted } = call;
     const input = await inputText(log, key, call);
     const over = isOpen(call)
       ? undefined
       : { text: await resultText(log, key, call), isError: outcome !== ToolCallOutcome.SUCCEEDED };
-    unfinished.push({ id, name, input, over, asked });
+    unfinished.push({ id, name, input, over, asked, isStarted });
   }
   return { text, calls: unfinished };
 }
@@ -266,7 +267,16 @@ const inputText = async (log: EventLog, key: ThreadKey, call: FoldedCall): Promi
 /** More than any tool takes. */
 const inputBytes = inputLimits.bytes;
 
-async function resultText(log: EventLog, key: ThreadKey, call: FoldedCall): Promise<string> {
+/** What is recorded of a call that is over. */
+export interface EndedCall {
+  readonly id: ToolCallId;
+  readonly outcome: ToolCallOutcome;
+  readonly summary: string;
+  readonly message: string;
+}
+
+/** What the model is told of a call that is over. */
+export async function resultText(log: EventLog, key: ThreadKey, call: EndedCall): Promise<string> {
   const told = await readText(log, key, { callId: call.id, contentId: "model" }, modelTextBytes);
   if (told !== undefined) return told;
   if (call.outcome === ToolCallOutcome.SUCCEEDED) {

@@ -5,6 +5,7 @@ import { type RunDocument, RunOutcome } from "../thread/schema.js";
 import { cleanSummary } from "../thread/summary.js";
 import { durationMs, timestampMs } from "../thread/time.js";
 import { readConversation } from "./conversation.js";
+import { discoverTools } from "./discover-tools.js";
 import type { Run } from "./run.js";
 import { runTurn } from "./run-turn.js";
 import { Stopped } from "./stop.js";
@@ -38,7 +39,10 @@ async function work(run: Run, log: EventLog, document: RunDocument): Promise<Run
   try {
     const { messages, isAnswered, unfinished } = await readConversation(log, run.key);
     run.messages.push(...messages);
-    if (unfinished) return await runTurn(run, unfinishedReply(run, unfinished, document));
+    if (unfinished) {
+      await discoverTools(run); // What its calls are is known only with their tools.
+      return await runTurn(run, unfinishedReply(run, unfinished, document));
+    }
     if (document.stoppedByTool) return stoppedByTool;
     // It had said all, and only its end was missing.
     if (isAnswered) return endOfAnswer(document);

@@ -5,7 +5,7 @@ import { ToolCallOutcome } from "../thread/schema.js";
 import { cleanSummary } from "../thread/summary.js";
 import { checkOutput } from "../tool/check-output.js";
 import { knownExitCode } from "../tool/exit-code.js";
-import { type ToolContent, type ToolDefinition, ToolFailure } from "../tool/tool.js";
+import { type FailureEnding, type ToolContent, type ToolDefinition, ToolFailure } from "../tool/tool.js";
 import type { CallEnd } from "./record-end.js";
 import { toolWords } from "./tool-words.js";
 
@@ -41,26 +41,45 @@ function endOfOutcome(tool: ToolDefinition, outcome: Readonly<Record<string, unk
 const wordless = "The tool failed without a word";
 
 export function endOfThrown(error: unknown): CallEnd {
-  const { message, code, isForeseen } = thrown(error);
+  const { message, code, kind, ending, isForeseen } = thrown(error);
   return {
-    outcome: ToolCallOutcome.FAILED,
+    outcome: outcomes[ending] ?? ToolCallOutcome.FAILED,
     summary: isForeseen ? message : `Failed: ${message}`,
-    error: { kind: "tool_error", code, message },
+    error: { kind, code, message },
     modelText: `The tool failed: ${message}`,
   };
 }
 
+const outcomes: Readonly<Record<FailureEnding, ToolCallOutcome>> = {
+  failed: ToolCallOutcome.FAILED,
+  interrupted: ToolCallOutcome.INTERRUPTED,
+  timed_out: ToolCallOutcome.TIMED_OUT,
+};
+
 /** What is read of an error's message. */
 const thrownUnits = 16 * 1024;
 
-function thrown(error: unknown): { message: string; code: string; isForeseen: boolean } {
+interface Thrown {
+  readonly message: string;
+  readonly code: string;
+  readonly kind: string;
+  readonly ending: FailureEnding;
+  readonly isForeseen: boolean;
+}
+
+const unforeseen = { code: "", kind: "tool_error", ending: "failed", isForeseen: false } as const;
+
+function thrown(error: unknown): Thrown {
   try {
     const isForeseen = error instanceof ToolFailure;
     const words: unknown = isObject(error) && "message" in error ? error["message"] : String(error ?? "");
     const message = typeof words === "string" && cleanSummary(words) !== "" ? words.slice(0, thrownUnits) : wordless;
-    return { message, code: isForeseen ? String(error.code) : "", isForeseen };
+    if (!isForeseen) return { message, ...unforeseen };
+    // One of an older copy of the class knows neither kind nor ending.
+    const { code, kind = unforeseen.kind, ending = unforeseen.ending } = error as Partial<ToolFailure>;
+    return { message, code: String(code), kind: cleanSummary(String(kind)), ending, isForeseen };
   } catch {
-    return { message: wordless, code: "", isForeseen: false };
+    return { message: wordless, ...unforeseen };
   }
 }
 

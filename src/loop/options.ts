@@ -5,8 +5,6 @@ import { limits } from "../thread/limits.js";
 import { ApprovalMode, type RunOptions, RunOptionsSchema, ToolChoiceMode } from "../thread/schema.js";
 import { utf8Bytes } from "../thread/text.js";
 import { durationFromMs, durationMs, isSpan } from "../thread/time.js";
-import { ToolRegistry } from "../tool/registry.js";
-import type { ToolDefinition } from "../tool/tool.js";
 
 export interface RunDefaults {
   readonly model: string;
@@ -19,9 +17,12 @@ export interface RunDefaults {
   readonly approvals: "ask" | "deny";
 }
 
-export function resolveOptions(asked: RunOptions | undefined, defaults: RunDefaults, tools: ToolRegistry): RunOptions {
+/** Whether a run might have a tool of this name. */
+export type IsTool = (name: string) => boolean;
+
+export function resolveOptions(asked: RunOptions | undefined, defaults: RunDefaults, isTool: IsTool): RunOptions {
   const options = asked ?? create(RunOptionsSchema);
-  check(options, tools);
+  check(options, isTool);
   return {
     ...options,
     model: options.model || defaults.model,
@@ -35,16 +36,7 @@ export function resolveOptions(asked: RunOptions | undefined, defaults: RunDefau
   };
 }
 
-/** The tools that a run may use. At the deepest level nothing can be delegated any more. */
-export function toolsFor(options: RunOptions, tools: ToolRegistry, levelsBelow: number): ToolRegistry {
-  const allowed = new Set(options.allowedTools);
-  const isOffered = ({ name, delegates }: ToolDefinition): boolean =>
-    (allowed.size === 0 || allowed.has(name)) && (levelsBelow > 0 || !delegates);
-  const offered = tools.list().filter(isOffered);
-  return offered.length === tools.list().length ? tools : new ToolRegistry(offered);
-}
-
-function check(options: RunOptions, tools: ToolRegistry): void {
+function check(options: RunOptions, isTool: IsTool): void {
   const { run } = limits;
   if (utf8Bytes(options.instructions) > run.instructionsBytes)
     throw invalid("options.instructions", `may have at most ${run.instructionsBytes} bytes`);
@@ -57,16 +49,16 @@ function check(options: RunOptions, tools: ToolRegistry): void {
   }
   if (options.allowedTools.length > run.allowedTools)
     throw invalid("options.allowed_tools", `may have at most ${run.allowedTools} entries`);
-  const unknown = options.allowedTools.find((name) => !tools.get(name));
+  const unknown = options.allowedTools.find((name) => !isTool(name));
   if (unknown !== undefined)
     throw invalid(
       "options.allowed_tools",
-      `names ${JSON.stringify(unknown.slice(0, 64))}, which is no tool of this server`,
+      `names ${JSON.stringify(unknown.slice(0, 64))}, which is no tool of this server or thread`,
     );
-  checkChoice(options, tools);
+  checkChoice(options, isTool);
 }
 
-function checkChoice({ toolChoice, allowedTools }: RunOptions, tools: ToolRegistry): void {
+function checkChoice({ toolChoice, allowedTools }: RunOptions, isTool: IsTool): void {
   if (!toolChoice) return;
   const { mode, toolName } = toolChoice;
   if (ToolChoiceMode[mode] === undefined)
@@ -75,7 +67,7 @@ function checkChoice({ toolChoice, allowedTools }: RunOptions, tools: ToolRegist
     if (toolName !== "") throw invalid("options.tool_choice.tool_name", "belongs to NAMED only");
     return;
   }
-  const isThere = tools.get(toolName) && (allowedTools.length === 0 || allowedTools.includes(toolName));
+  const isThere = isTool(toolName) && (allowedTools.length === 0 || allowedTools.includes(toolName));
   if (!isThere) throw invalid("options.tool_choice.tool_name", "must be a tool that the run may use");
 }
 

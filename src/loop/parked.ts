@@ -5,13 +5,15 @@ import { HeddleError } from "../thread/errors.js";
 import { newEvent, type ThreadEvent, type ThreadEventInit } from "../thread/event.js";
 import { limits } from "../thread/limits.js";
 import type { OpenCall } from "../thread/open-call.js";
-import { ApprovalDecision, type RunDocument, SuspendReason, ToolCallOutcome } from "../thread/schema.js";
+import { ApprovalDecision, Executor, type RunDocument, SuspendReason, ToolCallOutcome } from "../thread/schema.js";
 import { durationFromMs, durationMs, now, timestampMs } from "../thread/time.js";
 import type { CallResult } from "./run-tool-call.js";
 import { type Ending, endingOf, type RunStop, spanWords } from "./stop.js";
 import { endOfStopped } from "./turn-end.js";
 
-export const isParked = ({ state }: OpenCall): boolean => state === "awaiting_approval" || state === "offered";
+/** It waits for a person, for a client to claim it, or for the client that did. */
+export const isParked = ({ state, call }: OpenCall): boolean =>
+  state === "awaiting_approval" || state === "offered" || (state === "running" && call.executor === Executor.CLIENT);
 
 /** Suspends the run, unless one of the calls has been answered: then there is something to do. */
 export function suspendRun(draft: ThreadDraft, toolCallIds: readonly string[]): boolean {
@@ -93,7 +95,7 @@ const expired = (waitedMs: number): Ending => {
   };
 };
 
-/** Ends a call that has not run. The model is told what is recorded. Undefined when it is over already. */
+/** Ends a call that waits. The model is told what is recorded. Undefined when it is over already. */
 export function endOpenCall(draft: ThreadDraft, toolCallId: string, end: Ending): CallResult | undefined {
   if (!draft.state.calls.has(toolCallId)) return undefined;
   const { outcome, summary, error } = end;
@@ -114,8 +116,12 @@ export function stopParked(draft: ThreadDraft, stop: RunStop, toolCallId?: strin
     record(draft, { case: "runCompleted", value: { ...endOfStopped(stop), ...(usage && { usage }) } });
     return undefined;
   }
-  return [...draft.state.calls.values()].some(isParked) ? undefined : resumeRun(draft);
+  return resumeUnlessParked(draft);
 }
+
+/** One that waited does not any more. Returns the run when nothing is left that it waits for, and it goes on. */
+export const resumeUnlessParked = (draft: ThreadDraft): RunDocument | undefined =>
+  [...draft.state.calls.values()].some(isParked) ? undefined : resumeRun(draft);
 
 const record = (draft: ThreadDraft, payload: NonNullable<ThreadEventInit["payload"]>): ThreadEvent =>
   draft.record(newEvent({ runId: draft.state.run?.runId ?? draft.document.runId, payload }));

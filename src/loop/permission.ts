@@ -6,11 +6,11 @@ import { timestampFromMs } from "../thread/time.js";
 import type { Preview, ToolDefinition } from "../tool/tool.js";
 import { approvalHash } from "./approval-hash.js";
 import { endOfThrown } from "./end-of-tool.js";
-import { endOpenCall } from "./parked.js";
 import type { CallEnd } from "./record-end.js";
 import type { Run, Scope } from "./run.js";
 import { type Ending, endingOf } from "./stop.js";
 import type { CallInput } from "./streamed-call.js";
+import { waitOutside } from "./wait-outside.js";
 import type { Answer } from "./waits.js";
 
 export type Permission = Answer | { readonly kind: "refused"; readonly end: CallEnd };
@@ -79,34 +79,9 @@ interface Asked {
 }
 
 async function waitForAnswer(run: Run, call: CallInput, asked: Asked): Promise<Permission> {
-  const { scope } = asked;
-  const answered = run.waits.wait(call.id);
-  answered.catch(() => {}); // Heard below, unless the call is called off first.
-  const first = await Promise.race([answered, calledOff(scope.signal)]);
-  if (first !== "called off") return first.kind === "allowed" ? verified(run, call, asked) : first;
-  const stop = scope.stopped!;
-  if (stop.kind === "server_stopping" && run.staysOpen) {
-    run.waits.answer(call.id, { kind: "parked" });
-    return answered;
-  }
-  // An answer may have been stored in the same moment: of the two, the first counts. Once the run is suspended, whoever calls off
-  // does it in the log.
-  const result = await run.recorder.note((draft) =>
-    draft.state.run?.suspended ? undefined : endOpenCall(draft, call.id, endingOf(stop)),
-  );
-  if (!result) return answered;
-  const ended = { kind: "ended", result } as const;
-  run.approvals.stopClock(call.id);
-  run.waits.answer(call.id, ended);
-  await answered; // Even a yes that came too late: nobody waits any more.
-  return ended;
+  const answer = await waitOutside(run, call.id, asked.scope);
+  return answer.kind === "allowed" ? verified(run, call, asked) : answer;
 }
-
-const calledOff = (signal: AbortSignal): Promise<"called off"> =>
-  new Promise((resolve) => {
-    if (signal.aborted) resolve("called off");
-    else signal.addEventListener("abort", () => resolve("called off"), { once: true });
-  });
 
 /** A yes is for what was shown. What it would do is looked at once more, right before it is done. */
 async function verified(run: Run, call: CallInput, { scope, sha256 }: Asked): Promise<Permission> {

@@ -1,10 +1,11 @@
 // One call from a complete input to its end. Started is stored before the first side effect, and every path ends in one
 // Complete (T1, T4).
 import type { EndReason } from "../model/model.js";
-import { ToolCallOutcome, ToolChoiceMode } from "../thread/schema.js";
+import { Executor, ToolCallOutcome, ToolChoiceMode } from "../thread/schema.js";
 import type { ToolDefinition } from "../tool/tool.js";
 import { CallReport } from "./call-report.js";
 import { endOfReturned, endOfThrown } from "./end-of-tool.js";
+import { handOver, waitForClient } from "./hand-over.js";
 import { permission } from "./permission.js";
 import { type CallEnd, recordEnd } from "./record-end.js";
 import type { Run, Scope } from "./run.js";
@@ -28,11 +29,13 @@ export async function runToolCall(run: Run, call: CallInput, reason: EndReason):
   const scope = run.callScope(call.id);
   run.waits.begin();
   try {
+    if (call.standing?.kind === "handed_over") return await waitForClient(run, call, scope);
     const rejection = refusal(run, call, reason);
     if (rejection) return await recordEnd(run, call, rejection);
     const permitted = await permission(run, call, scope);
     if (permitted.kind === "parked") return parked;
     if (permitted.kind === "ended") return permitted.result;
+    if (permitted.kind === "allowed" && call.tool?.origin?.kind === "client") return await handOver(run, call, scope);
     const end = permitted.kind === "refused" ? permitted.end : await execute(run, call, scope);
     return await recordEnd(run, call, end);
   } finally {
@@ -86,7 +89,8 @@ const rejected = (kind: string, message: string, hint = ""): CallEnd => ({
 async function execute(run: Run, call: CallInput, scope: Scope): Promise<CallEnd> {
   const tool = call.tool!;
   const input = call.checked?.ok ? call.checked.input : undefined;
-  const value = { toolCallId: call.id, summary: call.summary };
+  const executor = tool.origin?.kind === "mcp" ? Executor.MCP : Executor.SERVER;
+  const value = { toolCallId: call.id, summary: call.summary, executor };
   await run.recorder.record({ case: "toolCallStarted", value });
   if (scope.stopped) return endingOf(scope.stopped);
   const report = new CallReport(run, call.id, scope);

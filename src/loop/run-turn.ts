@@ -2,6 +2,7 @@
 import type { ModelMessage } from "../model/model.js";
 import { askModel } from "./ask-model.js";
 import { buildRequest } from "./build-request.js";
+import { discoverTools } from "./discover-tools.js";
 import type { Reply } from "./record-reply.js";
 import type { Run } from "./run.js";
 import { type CallResult, type Parked, parked, runToolCall, skipToolCall } from "./run-tool-call.js";
@@ -16,6 +17,7 @@ export async function runTurn(run: Run, unfinished?: Reply): Promise<TurnEnd | u
   for (let reply = unfinished; ; reply = undefined) {
     const limit = reply ? undefined : limitOf(run);
     if (limit) return limitReached(limit);
+    await discoverTools(run);
     reply ??= await askModel(run, buildRequest(run));
     const running = runCalls(run, reply);
     await Promise.allSettled([running]);

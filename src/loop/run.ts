@@ -8,8 +8,10 @@ import { RunCompletedSchema, type RunDocument, type RunOptions, type Usage, Usag
 import type { ToolRegistry } from "../tool/registry.js";
 import type { ToolDefinition } from "../tool/tool.js";
 import type { Approvals } from "./approvals.js";
+import type { ClaimClocks } from "./claim-clocks.js";
 import { DelegatedTasks } from "./delegated-tasks.js";
 import { suspendRun } from "./parked.js";
+import type { RunTools } from "./run-tools.js";
 import { type RunStop, type Stop, Stopped } from "./stop.js";
 import type { TurnEnd } from "./turn-end.js";
 import { Waits } from "./waits.js";
@@ -21,6 +23,8 @@ export interface RunLimits {
   readonly quietMs: number;
   /** What a tool or a model gets to end by itself once it is called off. */
   readonly stopGraceMs: number;
+  /** How long a call waits for a client to claim it. */
+  readonly claimTimeoutMs: number;
   /** Waiting before the model is asked again: doubled each time. */
   readonly firstBackoffMs: number;
 }
@@ -31,12 +35,13 @@ export interface RunParts {
   readonly recorder: RunRecorder;
   readonly model: Model;
   /** Those that the run may use. */
-  readonly tools: ToolRegistry;
+  readonly toolbox: RunTools;
   readonly workspace: string | undefined;
   /** With all defaults filled in. */
   readonly options: RunOptions;
   readonly limits: RunLimits;
   readonly approvals: Approvals;
+  readonly claims: ClaimClocks;
   /** When the server stops, it is left as it is, and gone on with at the next start. */
   readonly staysOpen: boolean;
   /** Levels of threads that tasks may still be delegated to. */
@@ -77,11 +82,12 @@ export class Run {
   readonly runId: string;
   readonly recorder: RunRecorder;
   readonly model: Model;
-  readonly tools: ToolRegistry;
+  readonly toolbox: RunTools;
   readonly workspace: string | undefined;
   readonly options: RunOptions;
   readonly limits: RunLimits;
   readonly approvals: Approvals;
+  readonly claims: ClaimClocks;
   readonly staysOpen: boolean;
   /** The call whose task it works on. Empty: a message started it. */
   readonly parentToolCallId: string;
@@ -103,11 +109,12 @@ export class Run {
     this.runId = parts.runId;
     this.recorder = parts.recorder;
     this.model = parts.model;
-    this.tools = parts.tools;
+    this.toolbox = parts.toolbox;
     this.workspace = parts.workspace;
     this.options = parts.options;
     this.limits = parts.limits;
     this.approvals = parts.approvals;
+    this.claims = parts.claims;
     this.staysOpen = parts.staysOpen;
     this.waits = new Waits((toolCallIds) =>
       this.recorder.note((draft) => !this.#isCalledOff(toolCallIds) && suspendRun(draft, toolCallIds)),
@@ -118,6 +125,11 @@ export class Run {
     this.tasks = new DelegatedTasks(parts.document);
     this.#usage = parts.document.usage;
     this.#steps = parts.document.steps;
+  }
+
+  /** Those that the run may use, as they are now. */
+  get tools(): ToolRegistry {
+    return this.toolbox.registry;
   }
 
   /** Undefined while no provider has named any. */

@@ -10,23 +10,25 @@ import { HeddleError, isError } from "../thread/errors.js";
 import type { OpenCall } from "../thread/open-call.js";
 import { ApprovalDecision, type RunDocument } from "../thread/schema.js";
 import { timestampMs } from "../thread/time.js";
-import type { ToolRegistry } from "../tool/registry.js";
-import { ActiveRuns } from "./active-runs.js";
+import { ActiveRuns, type Begun } from "./active-runs.js";
 import { type ApprovalSettings, Approvals } from "./approvals.js";
+import { ClaimClocks } from "./claim-clocks.js";
+import { ClientCalls } from "./client-calls.js";
 import type { DelegationLimits } from "./delegated-tasks.js";
 import { driveRun } from "./drive-run.js";
-import { type RunDefaults, resolveOptions, toolsFor } from "./options.js";
+import { type RunDefaults, resolveOptions } from "./options.js";
 import { type ApprovalAnswer, answerApproval, resumeRun, stopParked } from "./parked.js";
 import { recoverRun } from "./recover-run.js";
 import { Run, type RunLimits } from "./run.js";
 import type { CallResult } from "./run-tool-call.js";
+import { mayBeTool, RunTools, type ToolSupply, threadTools } from "./run-tools.js";
 import { type SendRequest, startRun } from "./start-run.js";
 import type { RunStop } from "./stop.js";
 
 export interface RunsParts {
   readonly log: EventLog;
   readonly recorder: Recorder;
-  readonly tools: ToolRegistry;
+  readonly supply: ToolSupply;
   /** What becomes of their calls. */
   readonly policy: ApprovalSettings;
   /** When questions expire. */
@@ -65,23 +67,35 @@ export class Runs {
   readonly #parts: RunsParts;
   readonly #active: ActiveRuns;
   readonly #approvals: Approvals;
+  readonly #claims: ClaimClocks;
+  /** The verbs of clients that run calls. */
+  readonly clientCalls: ClientCalls;
 
   constructor(parts: RunsParts) {
     this.#parts = parts;
     this.#active = new ActiveRuns({
       ...parts,
-      create: (key, runId, document) => this.#create(key, runId, document),
+      create: (key, begun) => this.#create(key, begun),
       drive: (run, document) => driveRun(run, { log: parts.log, document }),
     });
     this.#approvals = new Approvals(parts.policy, (key, toolCallId) => this.#expire(key, toolCallId), parts.clock);
+    this.#claims = new ClaimClocks(
+      {
+        unclaimed: (key, toolCallId) => this.clientCalls.expireUnclaimed(key, toolCallId),
+        silent: (key, toolCallId) => this.clientCalls.expireSilent(key, toolCallId),
+      },
+      parts.clock,
+    );
+    const { log, limits, onError } = parts;
+    this.clientCalls = new ClientCalls({ log, active: this.#active, clocks: this.#claims, ...limits, onError });
   }
 
   get active(): number {
     return this.#active.size;
   }
 
-  get tools(): ToolRegistry {
-    return this.#parts.tools;
+  get supply(): ToolSupply {
+    return this.#parts.supply;
   }
 
   get policy(): ApprovalSettings {
@@ -101,12 +115,14 @@ export class Runs {
   async #start(key: ThreadKey, request: SendRequest, parentToolCallId: string): Promise<string> {
     if (this.#active.isClosing)
       throw new HeddleError("shutting_down", "The server is shutting down: send the message again elsewhere or later");
-    const options = resolveOptions(request.options, this.#parts.defaults, this.#parts.tools);
-    const model = this.#parts.modelFor(options.model);
     const isFull = this.#active.expected >= mostRuns;
-    const { runId } = await this.#active.write(key, (draft) =>
-      startRun(draft, request, { options, modelName: model.name, isFull, parentToolCallId }),
-    );
+    const { runId } = await this.#active.write(key, (draft) => {
+      const thread = threadTools(key.threadId, draft.document);
+      const isTool = (name: string): boolean => mayBeTool(name, this.#parts.supply, thread);
+      const options = resolveOptions(request.options, this.#parts.defaults, isTool);
+      const modelName = this.#parts.modelFor(options.model).name;
+      return startRun(draft, request, { options, modelName, isFull, parentToolCallId });
+    });
     return runId;
   }
 
@@ -140,7 +156,7 @@ export class Runs {
         return draft.state.run?.suspended ? stopParked(draft, stop) : undefined;
       },
     });
-    for (const toolCallId of waiting) this.#approvals.stopClock(toolCallId);
+    for (const toolCallId of waiting) this.#stopClocks(toolCallId);
     return isCaught;
   }
 
@@ -170,7 +186,12 @@ export class Runs {
         return draft.state.run?.suspended ? stopParked(draft, stop, toolCallId) : undefined;
       },
     });
+    this.#stopClocks(toolCallId);
+  }
+
+  #stopClocks(toolCallId: string): void {
     this.#approvals.stopClock(toolCallId);
+    this.#claims.stop(toolCallId);
   }
 
   /**
@@ -240,10 +261,11 @@ export class Runs {
       const started = recoverRun(draft, { afterRestart, isOffered: (model) => this.#isOffered(model) });
       // One whose model is not offered here waits for another server.
       if (draft.document.run && this.#isOffered(draft.document.run.options?.model ?? ""))
-        waiting = [...draft.state.calls.values()].filter(({ state }) => state === "awaiting_approval");
+        waiting = [...draft.state.calls.values()];
       return { runId, started };
     });
-    for (const { call } of waiting) {
+    this.clientCalls.recover(key, waiting);
+    for (const { call } of waiting.filter(({ state }) => state === "awaiting_approval")) {
       const { expireTime } = call.approval ?? {};
       if (expireTime) this.#approvals.startClock(key, call.id, timestampMs(expireTime));
     }
@@ -252,6 +274,7 @@ export class Runs {
   /** Calls off what runs, and waits for it: a second or two. Runs that go on after a restart are left open. */
   async close(): Promise<void> {
     this.#approvals.dispose();
+    this.#claims.dispose();
     await this.#active.close();
   }
 
@@ -263,8 +286,8 @@ export class Runs {
     }
   }
 
-  #create(key: ThreadKey, runId: string, document: RunDocument): Run {
-    const { recorder, tools, modelFor, limits, workspace, afterRestart, delegation } = this.#parts;
+  #create(key: ThreadKey, { runId, document, thread }: Begun): Run {
+    const { recorder, supply, modelFor, limits, workspace, afterRestart, delegation } = this.#parts;
     const options = document.options!;
     const levelsBelow = Math.max(0, delegation.depth - document.depth);
     return new Run({
@@ -272,11 +295,12 @@ export class Runs {
       runId,
       recorder: new RunRecorder(recorder, key, { runId }),
       model: modelFor(options.model),
-      tools: toolsFor(options, tools, levelsBelow),
+      toolbox: new RunTools(supply, { thread, options, levelsBelow }),
       workspace,
       options,
       limits,
       approvals: this.#approvals,
+      claims: this.#claims,
       staysOpen: afterRestart === "continue" && document.parentToolCallId === "",
       levelsBelow,
       document,

@@ -1,11 +1,12 @@
 // One call while the model writes it: named, then its input piece by piece, then complete.
+import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { ModelEvent } from "../model/model.js";
 import type { Along, LifecycleInit } from "../recorder/run-recorder.js";
 import { childThreadOf, type ToolCallId } from "../thread/ids.js";
-import { ContentRole, TextPurpose, ToolKind } from "../thread/schema.js";
+import { ContentRole, TextPurpose, ToolKind, type ToolSourceSchema } from "../thread/schema.js";
 import { cleanSummary } from "../thread/summary.js";
 import { type CheckedInput, checkInput } from "../tool/check-input.js";
-import type { Kind, ToolDefinition } from "../tool/tool.js";
+import type { Kind, Origin, ToolDefinition } from "../tool/tool.js";
 import { JsonTextReader } from "./json-text-reader.js";
 import type { Run } from "./run.js";
 import type { CallResult } from "./run-tool-call.js";
@@ -32,6 +33,8 @@ export type Standing =
   | { readonly kind: "waiting"; readonly sha256: Uint8Array }
   /** A yes that has not been acted on. */
   | { readonly kind: "approved"; readonly sha256: Uint8Array; readonly expiresMs: number | undefined }
+  /** It was started for a client, which has not ended it. */
+  | { readonly kind: "handed_over" }
   | { readonly kind: "over"; readonly result: CallResult };
 
 interface StreamedCallParts {
@@ -161,12 +164,12 @@ export class StreamedCall {
       toolName: this.#name,
       title: this.#tool?.title ?? "",
       kind: this.#tool ? wireKinds[this.#tool.kind] : ToolKind.OTHER,
-      source: { source: { case: "builtIn", value: {} } },
+      source: wireSource(this.#tool?.origin),
       index,
       attempt,
       parentToolCallId: run.parentToolCallId,
       childThreadId: this.#tool?.delegates ? childThreadOf(id) : "",
-    } as const;
+    };
     record({ case: "toolCallCreated", value }, this.#noteProviderCall());
     for (const piece of this.#pieces) this.#streamInput(piece);
   }
@@ -204,6 +207,20 @@ function both(one: Along["change"], other: Along["change"]): Along {
 
 /** A tool that cannot describe its input is described by its title. */
 export const describe = (tool: ToolDefinition, input: unknown): string => toolWords(() => tool.describe(input)) ?? "";
+
+/** Where a tool comes from, as events and lists tell it. */
+export function wireSource(origin: Origin | undefined): MessageInitShape<typeof ToolSourceSchema> {
+  switch (origin?.kind) {
+    case "mcp": {
+      const { serverLabel, toolName } = origin;
+      return { source: { case: "mcp", value: { serverLabel, toolName } } };
+    }
+    case "client":
+      return { source: { case: "client", value: { name: origin.name } } };
+    case undefined:
+      return { source: { case: "builtIn", value: {} } };
+  }
+}
 
 export const wireKinds: Readonly<Record<Kind, ToolKind>> = {
   read: ToolKind.READ,

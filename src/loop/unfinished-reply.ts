@@ -22,8 +22,10 @@ function callInput(run: Run, call: UnfinishedCall, document: RunDocument): CallI
 }
 
 /** Which call has ended the run is not recorded, only that one has: any that is over may stand for it. */
-function standingOf({ over, asked }: UnfinishedCall, { stoppedByTool }: RunDocument): Standing | undefined {
+function standingOf({ over, asked, isStarted }: UnfinishedCall, { stoppedByTool }: RunDocument): Standing | undefined {
   if (over) return { kind: "over", result: { ...over, stopIteration: stoppedByTool } };
+  // What was started here was interrupted, and is over: only what waits for a client is started and open.
+  if (isStarted) return { kind: "handed_over" };
   if (!asked) return undefined;
   const { sha256, expiresMs, isAllowed } = asked;
   return isAllowed ? { kind: "approved", sha256, expiresMs } : { kind: "waiting", sha256 };

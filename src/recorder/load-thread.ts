@@ -67,7 +67,7 @@ async function stateFromDocuments(log: EventLog, key: ThreadKey, document: Threa
   for (let after = document.runStartedSequence; ; ) {
     const page = await log.listCalls(key, { after, limit: limits.pageSize.max });
     for (const bytes of page) {
-      const { toolCall, contents } = fromBinary(ToolCallDocumentSchema, bytes);
+      const { toolCall, contents, claim } = fromBinary(ToolCallDocumentSchema, bytes);
       if (!toolCall) continue;
       after = toolCall.createdSequence;
       const callState = stateFromWire(toolCall.state);
@@ -76,6 +76,7 @@ async function stateFromDocuments(log: EventLog, key: ThreadKey, document: Threa
           state: callState,
           call: toolCall,
           contents: openContents(contents),
+          ...(claim && { claim }),
           outputBytes: {},
           inputDeltaBytes: 0,
         });
@@ -103,9 +104,9 @@ async function foldSince(
 async function withContents(log: EventLog, key: ThreadKey, open: OpenCall): Promise<OpenCall> {
   const found = await log.readCall(key.tenant, open.call.id as ToolCallId);
   if (!found) return open;
-  const { toolCall, contents } = fromBinary(ToolCallDocumentSchema, found.document);
+  const { toolCall, contents, claim } = fromBinary(ToolCallDocumentSchema, found.document);
   const call = { ...open.call, providerCallId: toolCall?.providerCallId ?? "" };
-  return { ...open, call, contents: openContents(contents) };
+  return { ...open, call, contents: openContents(contents), ...(claim && { claim }) };
 }
 
 const openContents = (contents: readonly StoredContent[]): OpenContent[] =>

@@ -9,6 +9,7 @@ import type { ToolCallId } from "../thread/ids.js";
 import { limits } from "../thread/limits.js";
 import type { OpenCall } from "../thread/open-call.js";
 import {
+  type ClaimDocument,
   type ContentChunk,
   ContentRole,
   type RunDocument,
@@ -116,6 +117,15 @@ export class ThreadDraft implements ThreadView {
     const redact = (text: string): string => this.redactions.whole(text);
     const shown = cleanSummary(redact(providerCallId), limits.summaryUnits, redact);
     const noted = { ...open, call: { ...open.call, providerCallId: shown } };
+    this.state.calls.set(callId, noted);
+    this.touched.set(callId, noted);
+  }
+
+  /** Keeps a client's hold on a call in its document. */
+  noteClaim(callId: string, claim: ClaimDocument): void {
+    const open = this.state.calls.get(callId);
+    if (!open) return;
+    const noted = { ...open, claim };
     this.state.calls.set(callId, noted);
     this.touched.set(callId, noted);
   }
@@ -241,6 +251,7 @@ const callWrite = (open: OpenCall): CallWrite => ({
       info,
       receivedBytes: BigInt(receivedBytes),
     })),
+    ...(open.claim && { claim: open.claim }),
   }),
 });
 

@@ -21,6 +21,16 @@ export interface ErrorDetails {
   tool_call_over: undefined;
   /** The call belongs to a recording: its producer runs it. */
   tool_call_not_ours: { producer: string };
+  /** The call does not wait to be claimed: it is not for a client, or has not come so far. */
+  tool_call_not_offered: undefined;
+  /** Another executor has claimed the call. */
+  tool_call_claimed: { executorName: string };
+  /** The token is not the claim's. */
+  claim_mismatch: undefined;
+  /** The thread's log holds no such list of tools. */
+  discovery_not_found: undefined;
+  /** This server takes no MCP servers from its callers. */
+  mcp_not_allowed: undefined;
   /** The call does not wait for a yes, or not any more. */
   approval_not_pending: undefined;
   /** The answer names another hash than the question: what the answerer saw is not what would run. */

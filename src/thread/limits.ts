@@ -52,5 +52,11 @@ export const limits = {
     timeLimitMs: 86_400_000,
     allowedTools: 256,
   },
+  /** What clients declare or offer. */
+  clientTools: { perOffer: 256, descriptionBytes: 16 * 1024, schemaBytes: 64 * 1024, templateUnits: 1000 },
+  /** MCP servers of one thread. */
+  threadServers: { count: 16, labelUnits: 64, urlUnits: 2048, headers: 32 },
+  /** What one report of a client may hold. */
+  report: { outputs: 100, bytes: 1024 * 1024 },
   leaseMs: { min: 1_000, default: 30_000, max: 600_000 },
 } as const;

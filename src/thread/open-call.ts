@@ -1,6 +1,7 @@
 // One call that is not over, and what each event makes of it.
 import { create } from "@bufbuild/protobuf";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
+import type { ClaimDocument } from "../../gen/heddle/storage/v1/storage_pb.js";
 import { type ContentInfo, ContentRole } from "../../gen/heddle/v1/content_pb.js";
 import { type OutputStream, ToolCallApprovalResolved_Decision } from "../../gen/heddle/v1/event_pb.js";
 import {
@@ -8,6 +9,8 @@ import {
   type ToolCall,
   type ToolCallApproval,
   ToolCallApprovalSchema,
+  type ToolCallClaim,
+  ToolCallClaimSchema,
   ToolCallOutcome,
   ToolSourceSchema,
 } from "../../gen/heddle/v1/tool_call_pb.js";
@@ -21,6 +24,8 @@ export interface OpenCall {
   /** As GetToolCall shows it, without its bodies. */
   readonly call: ToolCall;
   readonly contents: readonly OpenContent[];
+  /** The client's hold on it. Undefined until one has claimed it. */
+  readonly claim?: ClaimDocument;
   /** UTF-8 bytes stored per output stream. */
   readonly outputBytes: Readonly<Record<number, number>>;
   /** UTF-8 bytes of input stored as deltas. */
@@ -91,12 +96,13 @@ export function afterStep(open: OpenCall, event: ThreadEvent, payload: StepPaylo
     case "toolCallApprovalResolved":
       return moved({ approval: answered(open.call.approval, event, payload.value) });
     case "toolCallClaimed":
-      return moved({});
+      return moved({ claim: claimed(open.call.claim, event, payload.value) });
     case "toolCallStarted":
       return moved({
         startedSummary: payload.value.summary,
         executor: payload.value.executor,
         ...withTime("startTime", event.time),
+        ...(payload.value.executor === Executor.CLIENT && { claim: offered(payload.value) }),
       });
     case "toolCallComplete": {
       const { outcome, summary, error, locations, exitCode } = payload.value;
@@ -135,6 +141,24 @@ const answered = (
   resolveReason: reason,
   resolvedBy,
   ...(time && { resolveTime: time }),
+});
+
+type Started = Extract<StepPayload, { case: "toolCallStarted" }>["value"];
+type Claimed = Extract<StepPayload, { case: "toolCallClaimed" }>["value"];
+
+const offered = ({ claimExpireTime }: Started): ToolCallClaim => ({
+  ...create(ToolCallClaimSchema),
+  ...(claimExpireTime && { expireTime: claimExpireTime }),
+});
+
+const claimed = (
+  offer: ToolCallClaim | undefined,
+  { time }: ThreadEvent,
+  { executorName }: Claimed,
+): ToolCallClaim => ({
+  ...(offer ?? create(ToolCallClaimSchema)),
+  executorName,
+  ...(time && { claimTime: time }),
 });
 
 const addOutput = (open: OpenCall, stream: OutputStream, text: string): Record<number, number> => ({

@@ -1,8 +1,14 @@
 // The generated words that the log, the recorder and the verbs speak. They import them from here: gen/ stays behind
 // one door, and a change of generator touches one file.
 export {
+  type ClaimDocument,
+  ClaimDocumentSchema,
+  type DiscoveryDocument,
+  DiscoveryDocumentSchema,
   type LeaseDocument,
   LeaseDocumentSchema,
+  type McpServerDocument,
+  McpServerDocumentSchema,
   type ParentDocument,
   ParentDocumentSchema,
   type ProcessDocument,
@@ -49,11 +55,24 @@ export {
   type ToolCall,
   type ToolCallApproval,
   ToolCallApprovalSchema,
+  type ToolCallClaim,
+  ToolCallClaimSchema,
   ToolCallOutcome,
   ToolCallSchema,
   ToolCallState,
   ToolKind,
   ToolPolicy,
   type ToolSource,
+  ToolSourceSchema,
 } from "../../gen/heddle/v1/tool_call_pb.js";
-export { type Tool, ToolSchema } from "../../gen/heddle/v1/tool_service_pb.js";
+export {
+  type ClientTool,
+  ClientToolSchema,
+  type GetToolDiscoveryResponse as ToolDiscovery,
+  GetToolDiscoveryResponseSchema as ToolDiscoverySchema,
+  type McpServer,
+  McpServerSchema,
+  McpServerState,
+  type Tool,
+  ToolSchema,
+} from "../../gen/heddle/v1/tool_service_pb.js";

@@ -61,6 +61,14 @@ const rules: Record<Exclude<keyof ToolDefinition, "name">, Rule> = {
   kind: oneOf(kinds),
   input: schema,
   output: schema,
+  schemas: orNothing({
+    is: "two JSON Schemas, { input, output }",
+    holds: (value) => isObject(value) && isObject(value["input"]) && isObject(value["output"]),
+  }),
+  origin: orNothing({
+    is: '{ kind: "mcp", serverLabel, toolName } or { kind: "client", name }',
+    holds: (value) => isObject(value) && ["mcp", "client"].includes(value["kind"] as string),
+  }),
   textFields: orNothing({
     is: 'a list of { field, purpose: "speech" or "code" }',
     holds: (value) => Array.isArray(value) && value.every(isTextField),

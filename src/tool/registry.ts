@@ -2,9 +2,9 @@
 // refused here, at the start, and not when a model first tries it.
 import { z } from "zod";
 import { HeddleError } from "../thread/errors.js";
-import type { ToolDefinition } from "./tool.js";
+import type { JsonSchema, ToolDefinition } from "./tool.js";
 
-export type JsonSchema = Readonly<Record<string, unknown>>;
+export type { JsonSchema };
 
 interface Entry {
   readonly tool: ToolDefinition;
@@ -86,6 +86,7 @@ function newEntry(tool: ToolDefinition): Entry {
 }
 
 function jsonSchemaOf(tool: ToolDefinition, io: "input" | "output"): JsonSchema {
+  if (tool.schemas) return tool.schemas[io];
   try {
     return deepFreeze(z.toJSONSchema(tool[io], { target: "draft-2020-12", io }) as JsonSchema);
   } catch (cause) {

@@ -12,6 +12,15 @@ export type Phase = "searching" | "interpreting" | "connecting" | "waiting";
 /** Whether a call goes ahead by itself, waits for a person's yes, or never runs. */
 export type Policy = "allow" | "ask" | "deny";
 
+export type JsonSchema = Readonly<Record<string, unknown>>;
+
+/** Where a tool comes from that is neither built in nor an operator's own. */
+export type Origin =
+  /** Run by an MCP server. `toolName`: as the server itself calls it. */
+  | { readonly kind: "mcp"; readonly serverLabel: string; readonly toolName: string }
+  /** Run by a client: its calls wait to be claimed. `name`: what the client calls itself; may be empty. */
+  | { readonly kind: "client"; readonly name: string };
+
 export interface ToolDefinition<Input extends z.ZodType = z.ZodType, Output extends z.ZodType = z.ZodType> {
   /** As the model knows it: 1 to 64 characters of `a-z 0-9 _ -`. */
   readonly name: string;
@@ -23,6 +32,10 @@ export interface ToolDefinition<Input extends z.ZodType = z.ZodType, Output exte
   /** An object. */
   readonly input: Input;
   readonly output: Output;
+  /** JSON Schemas in the words of whoever wrote them. Undefined: made of `input` and `output`. */
+  readonly schemas?: { readonly input: JsonSchema; readonly output: JsonSchema };
+  /** Undefined: it is built in, or an operator's own. Contract: `run` of a client's tool is never called. */
+  readonly origin?: Origin;
   /** Fields of the input whose text people see while the model writes it. */
   readonly textFields?: readonly TextField[];
   /** The longest it may take. Undefined: the configuration's limit. */
@@ -118,6 +131,8 @@ export interface ToolContext {
   output(stream: "stdout" | "stderr", text: string): void;
 }
 
+export type FailureEnding = "failed" | "interrupted" | "timed_out";
+
 const failureMark = Symbol.for("heddle.ToolFailure");
 
 /** A failure that a tool foresees. The message is for people and for the model: one line that says what to do next. */
@@ -128,10 +143,21 @@ export class ToolFailure extends Error {
   /** A machine-readable code: errno, an HTTP status. */
   readonly code: string;
 
-  constructor(message: string, options: { code?: string; cause?: unknown } = {}) {
+  /** What sort of failure it is, for programs. */
+  readonly kind: string;
+
+  /** How the call ends. Interrupted: whether it had an effect is not known. */
+  readonly ending: FailureEnding;
+
+  constructor(
+    message: string,
+    options: { code?: string; kind?: string; ending?: FailureEnding; cause?: unknown } = {},
+  ) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.name = "ToolFailure";
     this.code = options.code ?? "";
+    this.kind = options.kind ?? "tool_error";
+    this.ending = options.ending ?? "failed";
   }
 
   static override [Symbol.hasInstance](value: unknown): boolean {

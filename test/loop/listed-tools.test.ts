@@ -19,14 +19,15 @@ describe("the list of tools", () => {
     ["delete", "ASK"],
     ["execute", "ASK"],
     ["fetch", "ASK"],
-  ] as const)("says that calls of kind %s are %s by default", (kind, policy) => {
-    expect(core({ tools: [ofKind(kind)] }).toolCalls.tools()[0]!.policy).toBe(ToolPolicy[policy]);
+  ] as const)("says that calls of kind %s are %s by default", async (kind, policy) => {
+    const [listed] = await core({ tools: [ofKind(kind)] }).toolCalls.tools("");
+    expect(listed?.policy).toBe(ToolPolicy[policy]);
   });
 
-  test("says what the configuration says, before what the tool and its kind say", () => {
+  test("says what the configuration says, before what the tool and its kind say", async () => {
     const tools = [ofKind("read"), ofKind("execute", { policy: "allow" }), ofKind("edit"), ofKind("fetch")];
     const listed = core({ tools, policy: { policy: { a_read: "deny", a_execute: "ask" }, trusted: true } });
-    expect(listed.toolCalls.tools().map(({ name, policy }) => [name, ToolPolicy[policy]])).toEqual([
+    expect((await listed.toolCalls.tools("")).map(({ name, policy }) => [name, ToolPolicy[policy]])).toEqual([
       ["a_edit", "ALLOW"],
       ["a_execute", "ASK"],
       // Trust is in the workspace, not in what lies beyond it.
@@ -35,12 +36,9 @@ describe("the list of tools", () => {
     ]);
   });
 
-  test("says how what a tool starts is held in, in one line", () => {
+  test("says how what a tool starts is held in, in one line", async () => {
     const tools = [ofKind("execute", { isolation: "none:\nthe server's own rights" }), ofKind("read")];
-    expect(
-      core({ tools })
-        .toolCalls.tools()
-        .map(({ isolation }) => isolation),
-    ).toEqual(["none: the server's own rights", ""]);
+    const listed = await core({ tools }).toolCalls.tools("");
+    expect(listed.map(({ isolation }) => isolation)).toEqual(["none: the server's own rights", ""]);
   });
 });

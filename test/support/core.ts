@@ -1,5 +1,6 @@
 // The inside of a server upon a store in memory: recorder, recordings and streams, without HTTP.
 import { afterEach } from "vitest";
+import { ExecutorCalls } from "../../src/executor-calls.js";
 import type { EventLog } from "../../src/log/event-log.js";
 import { openMemoryLog } from "../../src/log/memory.js";
 import type { ApprovalSettings } from "../../src/loop/approvals.js";
@@ -19,8 +20,10 @@ import type { ThreadEvent } from "../../src/thread/event.js";
 import { createRedactor } from "../../src/thread/redact.js";
 import { Threads } from "../../src/threads.js";
 import { delegateTask } from "../../src/tool/builtin/delegate-task.js";
+import { OfferedTools } from "../../src/tool/client/offered-tools.js";
 import { ToolRegistry } from "../../src/tool/registry.js";
 import type { ToolDefinition } from "../../src/tool/tool.js";
+import { noToolServers, type ToolServers } from "../../src/tool/tool-server.js";
 import { ToolCalls } from "../../src/tool-calls.js";
 
 export interface CoreOptions {
@@ -32,6 +35,7 @@ export interface CoreOptions {
   /** Answers every run. Without one, runs are refused. */
   model?: Model;
   tools?: readonly ToolDefinition[];
+  servers?: ToolServers;
   policy?: Partial<ApprovalSettings>;
   workspace?: string;
   defaults?: Partial<RunDefaults>;
@@ -47,10 +51,15 @@ export function openCore(options: CoreOptions = {}) {
   const recorder = new Recorder(log, createRedactor({ secrets: options.secrets ?? [] }));
   const delegation = { depth: 2, atOnce: 4, perRun: 32, ...options.delegation };
   const subRuns = new ChildRuns(delegation);
+  const supply = {
+    tools: new ToolRegistry([...(options.tools ?? []), ...(options.delegation ? [delegateTask(subRuns)] : [])]),
+    servers: options.servers ?? noToolServers,
+    offered: new OfferedTools(),
+  };
   const runs = new Runs({
     log,
     recorder,
-    tools: new ToolRegistry([...(options.tools ?? []), ...(options.delegation ? [delegateTask(subRuns)] : [])]),
+    supply,
     modelFor: (name) => {
       if (options.model) return options.model;
       throw new HeddleError("model_not_offered", "This core has no model", { detail: { model: name } });
@@ -64,7 +73,14 @@ export function openCore(options: CoreOptions = {}) {
       approvals: "ask",
       ...options.defaults,
     },
-    limits: { toolTimeoutMs: 30_000, quietMs: 5_000, stopGraceMs: 500, firstBackoffMs: 1, ...options.limits },
+    limits: {
+      toolTimeoutMs: 30_000,
+      quietMs: 5_000,
+      stopGraceMs: 500,
+      claimTimeoutMs: 3_600_000,
+      firstBackoffMs: 1,
+      ...options.limits,
+    },
     delegation,
     policy: { policy: {}, trusted: false, approvalTimeoutMs: 3_600_000, ...options.policy },
     ...(options.clock && { clock: options.clock }),
@@ -81,7 +97,19 @@ export function openCore(options: CoreOptions = {}) {
   const hub = new Hub(log);
   const feeds = new Feeds(hub, { heartbeatMs: options.heartbeatMs ?? 60_000, maxAgeMs: options.maxAgeMs ?? 3_600_000 });
   const threads = new Threads({ log, recorder, recordings, runs, feeds });
-  return { log, recorder, recordings, runs, hub, feeds, threads, toolCalls: new ToolCalls(log, runs), errors };
+  return {
+    log,
+    recorder,
+    recordings,
+    runs,
+    supply,
+    hub,
+    feeds,
+    threads,
+    toolCalls: new ToolCalls(log, runs),
+    executorCalls: new ExecutorCalls(log, runs.clientCalls),
+    errors,
+  };
 }
 
 export type Core = ReturnType<typeof openCore>;

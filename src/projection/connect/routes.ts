@@ -7,6 +7,7 @@ import { RecorderService } from "../../../gen/heddle/v1/recorder_service_pb.js";
 import { ThreadService } from "../../../gen/heddle/v1/thread_service_pb.js";
 import { ToolCallService } from "../../../gen/heddle/v1/tool_call_service_pb.js";
 import { ToolService } from "../../../gen/heddle/v1/tool_service_pb.js";
+import type { ExecutorCalls } from "../../executor-calls.js";
 import { answer } from "../../server/answer.js";
 import type { Exchange } from "../../server/exchange.js";
 import type { RequestHandler } from "../../server/options.js";
@@ -32,6 +33,7 @@ export const services = [ThreadService, ToolCallService, RecorderService, ToolSe
 export interface RoutesOptions {
   readonly threads: Threads;
   readonly toolCalls: ToolCalls;
+  readonly executorCalls: ExecutorCalls;
   readonly documents: { readonly stored: ServedDocuments; readonly uploads: ServedUploads };
   readonly health: Health;
   readonly messageBytes: number;
@@ -43,9 +45,9 @@ export function createRoutes(options: RoutesOptions): RequestHandler {
   const paths = new Set<string>();
   const routes = (router: ConnectRouter): void => {
     router.service(ThreadService, threadService(options.threads));
-    router.service(ToolCallService, toolCallService(options.toolCalls));
+    router.service(ToolCallService, toolCallService(options.toolCalls, options.executorCalls));
     router.service(RecorderService, recorderService(options.threads));
-    router.service(ToolService, toolService(options.threads, options.toolCalls));
+    router.service(ToolService, toolService(options.toolCalls));
     router.service(DocumentService, documentService(options.documents.stored, options.documents.uploads));
     registerHealth(router, options.health);
     registerReflection(router, services);

@@ -30,6 +30,7 @@ export async function startWays(): Promise<Ways> {
     ...options,
     threads: core.threads,
     toolCalls: core.toolCalls,
+    executorCalls: core.executorCalls,
     documents: { stored: none, uploads: none },
     health: createHealth(services),
   });

@@ -1,0 +1,128 @@
+// The tools of one run: those that every run has, those of MCP servers, and those that clients run. They are fixed while the model
+// answers, and may change between two replies: a server's list has changed, an executor has come or gone.
+import { type ClientTool, type RunOptions, type ThreadDocument, ToolChoiceMode } from "../thread/schema.js";
+import { clientTool } from "../tool/client/client-tool.js";
+import type { OfferedTools } from "../tool/client/offered-tools.js";
+import { mcpPrefix } from "../tool/policy.js";
+import { ToolRegistry } from "../tool/registry.js";
+import type { ToolDefinition } from "../tool/tool.js";
+import type { ThreadServer, ToolOffer, ToolServer, ToolServers } from "../tool/tool-server.js";
+
+/** Where tools come from. */
+export interface ToolSupply {
+  /** Those that every run has. */
+  readonly tools: ToolRegistry;
+  readonly servers: ToolServers;
+  /** Of connected executors. */
+  readonly offered: OfferedTools;
+}
+
+/** What a thread brings along. */
+export interface ThreadTools {
+  readonly threadId: string;
+  /** Declared with it; clients run them. */
+  readonly declared: readonly ClientTool[];
+  readonly servers: readonly ThreadServer[];
+}
+
+export const threadTools = (
+  threadId: string,
+  { clientTools, mcpServers }: Pick<ThreadDocument, "clientTools" | "mcpServers">,
+): ThreadTools => ({ threadId, declared: clientTools, servers: mcpServers });
+
+/** Whose tools they are, and which of them may be used. */
+interface RunToolsFor {
+  readonly thread: ThreadTools;
+  readonly options: RunOptions;
+  /** Levels of threads that tasks may still be delegated to. */
+  readonly levelsBelow: number;
+}
+
+export class RunTools {
+  readonly #supply: ToolSupply;
+  readonly #for: RunToolsFor;
+  readonly #allowed: ReadonlySet<string>;
+  readonly #declared: readonly ToolDefinition[];
+  readonly #offers = new Map<string, ToolOffer>();
+  #registry: ToolRegistry | undefined;
+  /** What executors offered when the registry was made. */
+  #fromClients: readonly ToolDefinition[] = [];
+  #hasAsked = false;
+
+  constructor(supply: ToolSupply, runs: RunToolsFor) {
+    this.#supply = supply;
+    this.#for = runs;
+    this.#allowed = new Set(runs.options.allowedTools);
+    this.#declared = runs.thread.declared.map((declared) => clientTool(declared, ""));
+  }
+
+  /** As they are now. */
+  get registry(): ToolRegistry {
+    this.#registry ??= this.#compose();
+    return this.#registry;
+  }
+
+  /** Servers whose tools the run could use. */
+  servers(): readonly ToolServer[] {
+    if (this.#for.options.toolChoice?.mode === ToolChoiceMode.NONE) return [];
+    const isWanted = ({ label }: ToolServer): boolean =>
+      this.#allowed.size === 0 || [...this.#allowed].some((name) => name.startsWith(mcpPrefix(label)));
+    return this.#supply.servers.forThread(this.#for.thread).filter(isWanted);
+  }
+
+  /** What is used of a server. */
+  offerOf({ label }: ToolServer): ToolOffer | undefined {
+    return this.#offers.get(label);
+  }
+
+  use({ label }: ToolServer, offer: ToolOffer): void {
+    this.#offers.set(label, offer);
+    this.#registry = undefined;
+  }
+
+  /** True once: the first time asks every server, later ones only look at what has changed. */
+  takeFirst(): boolean {
+    const isFirst = !this.#hasAsked;
+    this.#hasAsked = true;
+    return isFirst;
+  }
+
+  /** Takes up what executors offer now. */
+  refresh(): void {
+    const now = this.#offeredNow();
+    const isSame = now.length === this.#fromClients.length && now.every((tool, at) => tool === this.#fromClients[at]);
+    if (!isSame) this.#registry = undefined;
+  }
+
+  #offeredNow(): ToolDefinition[] {
+    return [...this.#supply.offered.forThread(this.#for.thread.threadId).values()];
+  }
+
+  /** What clients run replaces what the server has under the same name: it is nearer to the user. */
+  #compose(): ToolRegistry {
+    this.#fromClients = this.#offeredNow();
+    const remote = [...this.#offers.values()].flatMap(({ tools }) => tools);
+    const fromClients = [...this.#declared, ...this.#fromClients];
+    const { tools } = this.#supply;
+    const all =
+      remote.length + fromClients.length === 0
+        ? tools.list()
+        : [...new Map([...tools.list(), ...remote, ...fromClients].map((tool) => [tool.name, tool])).values()];
+    const allowed = all.filter((tool) => this.#isAllowed(tool));
+    return allowed === all || (allowed.length === tools.list().length && all === tools.list())
+      ? tools
+      : new ToolRegistry(allowed);
+  }
+
+  /** At the deepest level nothing can be delegated any more. */
+  #isAllowed({ name, delegates }: ToolDefinition): boolean {
+    return (this.#allowed.size === 0 || this.#allowed.has(name)) && (this.#for.levelsBelow > 0 || !delegates);
+  }
+}
+
+/** Whether a run of a thread might use a tool of this name: what an MCP server offers is known only when it is asked. */
+export const mayBeTool = (name: string, { tools, offered }: ToolSupply, { threadId, declared }: ThreadTools): boolean =>
+  tools.get(name) !== undefined ||
+  name.startsWith("mcp__") ||
+  declared.some((tool) => tool.name === name) ||
+  offered.forThread(threadId).has(name);

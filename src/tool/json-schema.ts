@@ -1,0 +1,77 @@
+// JSON Schemas that strangers wrote (MCP servers, clients), as types that inputs and results are checked against. They are read
+// and never compiled to code, and their patterns are never run: one that takes for ever on some text would stop the server.
+// Whoever wrote them checks them again.
+import { type Schema, Validator } from "@cfworker/json-schema";
+import { z } from "zod";
+import type { JsonSchema } from "./tool.js";
+
+/** Contract: an input that the type refuses, the schema refuses. A schema that cannot be used allows everything. */
+export function schemaType(schema: JsonSchema): z.ZodType {
+  const validator = new Validator(withoutPatterns(schema) as Schema, "2020-12");
+  return z.unknown().superRefine((value, context) => {
+    const problem = problemOf(validator, value);
+    if (problem) context.addIssue({ code: "custom", ...problem });
+  });
+}
+
+interface Problem {
+  readonly path: string[];
+  readonly message: string;
+}
+
+/** The innermost one that was found first: what stands around it only says that something inside is wrong. */
+function problemOf(validator: Validator, value: unknown): Problem | undefined {
+  try {
+    const { valid, errors } = validator.validate(value);
+    if (valid) return undefined;
+    const [inner = { instanceLocation: "#", error: "does not fit its schema" }] = errors
+      .filter(({ keyword }) => !containers.has(keyword))
+      .concat(errors);
+    return { path: pathOf(inner.instanceLocation), message: inner.error.replace(/\.$/, "") };
+  } catch {
+    // A reference that leads nowhere, an unknown type: not the input's fault.
+    return undefined;
+  }
+}
+
+const containers: ReadonlySet<string> = new Set(["properties", "items", "$ref", "allOf", "additionalProperties"]);
+
+/** `#/a/0` → a, 0. */
+const pathOf = (location: string): string[] =>
+  location
+    .split("/")
+    .slice(1)
+    .map((part) => decoded(part).replaceAll("~1", "/").replaceAll("~0", "~"));
+
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}
+
+/** Schemas inside one another. What is deeper is taken as allowing everything. */
+const deepest = 64;
+
+function withoutPatterns(schema: unknown, depth = 0): unknown {
+  if (typeof schema !== "object" || schema === null) return schema;
+  if (depth > deepest) return {};
+  if (Array.isArray(schema)) return schema.map((inner) => withoutPatterns(inner, depth + 1));
+  const named = "patternProperties" in schema;
+  return Object.fromEntries(
+    Object.entries(schema)
+      .filter(([key, value]) => !isPattern(key, value) && !(named && closing.has(key)))
+      .map(([key, value]) => [key, literal.has(key) ? value : withoutPatterns(value, depth + 1)]),
+  );
+}
+
+/** A property may be called `pattern`, too: its value is then a schema. */
+const isPattern = (key: string, value: unknown): boolean =>
+  (key === "pattern" && typeof value === "string") ||
+  (key === "format" && typeof value === "string") ||
+  key === "patternProperties";
+
+/** What they say of other properties holds only beside the patterns. */
+const closing: ReadonlySet<string> = new Set(["additionalProperties", "unevaluatedProperties"]);
+const literal: ReadonlySet<string> = new Set(["const", "enum", "default", "examples"]);
