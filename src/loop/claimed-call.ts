@@ -14,8 +14,10 @@ import {
   ContentRole,
   Executor,
   OutputStream,
+  ToolCallErrorSchema,
   ToolCallOutcome,
 } from "../thread/schema.js";
+import { cleanSummary } from "../thread/summary.js";
 import { splitToUtf8Bytes, utf8Bytes } from "../thread/text.js";
 import { durationFromMs, timestampFromMs } from "../thread/time.js";
 import { moreOutput, outputBoundBytes } from "./call-report.js";
@@ -134,9 +136,18 @@ export function completeCall(draft: ThreadDraft, toolCallId: string, { complete,
   };
   const event = newEvent({
     runId: draft.document.runId,
-    payload: { case: "toolCallComplete", value: { ...complete, toolCallId } },
+    payload: { case: "toolCallComplete", value: { ...withReason(complete), toolCallId } },
   });
   draft.recordBatch([event], result.length > 0 ? [chunk] : []);
+}
+
+/** What did not succeed says why. */
+function withReason(complete: Completion["complete"]): Completion["complete"] {
+  if (complete.outcome === ToolCallOutcome.SUCCEEDED) return complete;
+  const { kind = "", code = "", message = "" } = complete.error ?? {};
+  const said = [message, complete.summary ?? ""].find((words) => cleanSummary(words) !== "");
+  const error = { kind: kind || "tool_error", code, message: said ?? "The executor did not say why" };
+  return { ...complete, error: create(ToolCallErrorSchema, error) } as Completion["complete"];
 }
 
 function mediaTypeOf(result: Uint8Array): string {

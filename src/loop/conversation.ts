@@ -279,11 +279,12 @@ export interface EndedCall {
 export async function resultText(log: EventLog, key: ThreadKey, call: EndedCall): Promise<string> {
   const told = await readText(log, key, { callId: call.id, contentId: "model" }, modelTextBytes);
   if (told !== undefined) return told;
-  if (call.outcome === ToolCallOutcome.SUCCEEDED) {
-    const result = await readText(log, key, { callId: call.id, contentId: "result" }, modelTextBytes + 1);
-    if (result !== undefined) return boundedForModel(result);
-  }
-  return call.message || call.summary || "The call has not ended";
+  const words = call.message || call.summary || "The call has not ended";
+  const hasFailed = call.outcome === ToolCallOutcome.FAILED;
+  if (!hasFailed && call.outcome !== ToolCallOutcome.SUCCEEDED) return words;
+  const result = await readText(log, key, { callId: call.id, contentId: "result" }, modelTextBytes + 1);
+  if (result === undefined) return words;
+  return boundedForModel(hasFailed ? `${words}\n${result}` : result);
 }
 
 async function readText(

@@ -24,7 +24,7 @@ export async function handOver(run: Run, call: CallInput, scope: Scope): Promise
 
 /** Contract: the call was handed over, now or before a restart. */
 export async function waitForClient(run: Run, { id }: CallInput, scope: Scope): Promise<CallResult | Parked> {
-  const answer = await waitOutside(run, id, scope);
+  const answer = await waitOutside(run, id, { waitsFor: "client", scope });
   if (answer.kind === "ended") return answer.result;
   if (answer.kind === "parked") return parked;
   throw new Error("a call that a client runs needs no yes");

@@ -79,7 +79,7 @@ interface Asked {
 }
 
 async function waitForAnswer(run: Run, call: CallInput, asked: Asked): Promise<Permission> {
-  const answer = await waitOutside(run, call.id, asked.scope);
+  const answer = await waitOutside(run, call.id, { waitsFor: "approval", scope: asked.scope });
   return answer.kind === "allowed" ? verified(run, call, asked) : answer;
 }
 

@@ -3,11 +3,15 @@
 import { endOpenCall } from "./parked.js";
 import type { Run, Scope } from "./run.js";
 import { endingOf } from "./stop.js";
-import type { Answer } from "./waits.js";
+import type { Answer, WaitsFor } from "./waits.js";
 
 /** What came of it. One that is called off meanwhile is ended in the log. */
-export async function waitOutside(run: Run, toolCallId: string, scope: Scope): Promise<Answer> {
-  const answered = run.waits.wait(toolCallId);
+export async function waitOutside(
+  run: Run,
+  toolCallId: string,
+  { waitsFor, scope }: { waitsFor: WaitsFor; scope: Scope },
+): Promise<Answer> {
+  const answered = run.waits.wait(toolCallId, waitsFor);
   answered.catch(() => {}); // Heard below, unless the call is called off first.
   const first = await Promise.race([answered, calledOff(scope.signal)]);
   if (first !== "called off") return first;

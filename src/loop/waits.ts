@@ -10,7 +10,11 @@ export type Answer =
   /** The run leaves memory; the call goes on waiting. */
   | { readonly kind: "parked" };
 
+/** Whom a call waits for: a person's yes, or the client that runs it. */
+export type WaitsFor = "approval" | "client";
+
 interface Waiting {
+  readonly waitsFor: WaitsFor;
   readonly resolve: (answer: Answer) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -38,10 +42,12 @@ export class Waits {
   }
 
   /** Rejects when the run could not be suspended. */
-  async wait(toolCallId: string): Promise<Answer> {
+  async wait(toolCallId: string, waitsFor: WaitsFor): Promise<Answer> {
     const early = this.#early.get(toolCallId);
-    if (early) return early;
-    const answered = new Promise<Answer>((resolve, reject) => this.#waiting.set(toolCallId, { resolve, reject }));
+    if (early && isFor(waitsFor, early)) return early;
+    const answered = new Promise<Answer>((resolve, reject) =>
+      this.#waiting.set(toolCallId, { waitsFor, resolve, reject }),
+    );
     this.end();
     try {
       return await answered;
@@ -53,8 +59,8 @@ export class Waits {
 
   answer(toolCallId: string, answer: Answer): void {
     const waiting = this.#waiting.get(toolCallId);
-    if (waiting) waiting.resolve(answer);
-    else this.#early.set(toolCallId, answer);
+    if (!waiting) this.#early.set(toolCallId, answer);
+    else if (isFor(waiting.waitsFor, answer)) waiting.resolve(answer);
   }
 
   #look(): void {
@@ -70,3 +76,6 @@ export class Waits {
     );
   }
 }
+
+/** A yes that was heard of late, when its call had been handed over already, is not what the client says. */
+const isFor = (waitsFor: WaitsFor, { kind }: Answer): boolean => waitsFor === "approval" || kind !== "allowed";

@@ -57,6 +57,7 @@ export {
   ToolCallApprovalSchema,
   type ToolCallClaim,
   ToolCallClaimSchema,
+  ToolCallErrorSchema,
   ToolCallOutcome,
   ToolCallSchema,
   ToolCallState,

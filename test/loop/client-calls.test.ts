@@ -117,9 +117,7 @@ describe("a call that a client runs", () => {
     await send(both, { threadId: id });
     const events = await until(both, id, isCase("runSuspended"));
     expect(valuesOf(events, "toolCallComplete")).toMatchObject([{ toolName: "quick" }]);
-    const [{ toolCallId }] = valuesOf(events, "toolCallStarted").filter(
-      ({ executor }) => executor === Executor.CLIENT,
-    ) as [{ toolCallId: string }];
+    const { toolCallId } = valuesOf(events, "toolCallStarted").find(({ executor }) => executor === Executor.CLIENT)!;
     const client = executor(both, toolCallId);
     await client.claim();
     await client.complete();

@@ -185,7 +185,7 @@ describe("discovery", () => {
     const near = new TestServer("near", { ...offer("near", telling), json });
     const found = core({ model: replies(said("Done")), secrets: [secret], ...servers(near) });
     const { threadId, events } = await play(found);
-    const [{ discoveryId }] = valuesOf(events, "toolDiscoveryComplete") as [{ discoveryId: string }];
+    const { discoveryId } = valuesOf(events, "toolDiscoveryComplete")[0]!;
     const list = await found.toolCalls.discovery(threadId, discoveryId);
     expect(list.toolsJson).toBe('["[redacted]"]');
     expect(list.tools[0]!.description).toBe("Uses [redacted]");

@@ -14,10 +14,12 @@ import { RunOptionsSchema, WireThreadState } from "../../src/thread/schema.js";
 import { ThreadState } from "../../src/thread/state.js";
 import { keyOf } from "../../src/threads.js";
 import type { Policy } from "../../src/tool/tool.js";
+import { declared } from "../support/client-tools.js";
 import { storedEvents } from "../support/core.js";
 import { readRecords } from "./call-records.js";
 import { checkLog } from "./log-rules.js";
 import { MortalCore } from "./mortal-core.js";
+import { clientPlan } from "./random-clients.js";
 import { answerer, blow, RandomLife } from "./random-life.js";
 import { type RandomModel, randomModel, reply } from "./random-model.js";
 import { randomTools, textFields, toolNames, toolPlan } from "./random-tools.js";
@@ -33,10 +35,13 @@ const scenario = fc.record({
   afterRestart: fc.constantFrom("continue", "continue", "end"),
   policies: fc.array(fc.constantFrom("allow", "allow", "ask", "ask", "deny"), { minLength: 4, maxLength: 4 }),
   answerers: fc.array(answerer, { minLength: 1, maxLength: 6 }),
+  /** Which tools are run by clients. */
+  atClients: fc.subarray([...toolNames]),
+  clients: fc.array(clientPlan, { minLength: 1, maxLength: 6 }),
   cut: fc.nat(),
 });
 
-test("T1–T5: random models × random tools × random cancels, answers, stops and deaths", {
+test("T1–T5: random models × random tools, here and at clients × random cancels, answers, stops and deaths", {
   timeout: 120_000,
 }, async () => {
   // Always the same ones; LOOP_SEED and LOOP_RUNS try others.
@@ -51,13 +56,13 @@ test("T1–T5: random models × random tools × random cancels, answers, stops a
         log,
         model,
         tools: randomTools(scenario.tools, running),
-        limits: { toolTimeoutMs: 20, quietMs: 2, stopGraceMs: 5, firstBackoffMs: 1 },
+        limits: { toolTimeoutMs: 20, quietMs: 2, stopGraceMs: 5, claimTimeoutMs: 25, firstBackoffMs: 1 },
         afterRestart: scenario.afterRestart as "continue" | "end",
         policy: { policy: policiesOf(scenario.policies), approvalTimeoutMs: 25 },
       });
       try {
-        const life = new RandomLife(server, scenario.blows, scenario.answerers);
-        const threadId = await life.begin();
+        const life = new RandomLife(server, scenario.blows, scenario);
+        const threadId = await life.begin(scenario.atClients.map((name) => declared(name)));
         const options = create(RunOptionsSchema, {
           parallelToolCalls: scenario.parallel,
           maxSteps: scenario.maxSteps,
@@ -65,7 +70,8 @@ test("T1–T5: random models × random tools × random cancels, answers, stops a
         });
         for (let message = 0; message < scenario.messages; message++) await life.live(options);
         const events = await storedEvents(server.core, threadId);
-        checkLog(events, { records: await readRecords(server.core, events), textFields });
+        const streamed = scenario.atClients.includes("say") ? {} : textFields;
+        checkLog(events, { records: await readRecords(server.core, events), textFields: streamed });
         checkFold(events, scenario.cut);
         const { messages } = await readConversation(log, keyOf(threadId));
         checkConversation(messages);

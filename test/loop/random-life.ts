@@ -4,9 +4,10 @@ import fc from "fast-check";
 import { isError } from "../../src/thread/errors.js";
 import type { ThreadEvent } from "../../src/thread/event.js";
 import { newId } from "../../src/thread/ids.js";
-import { ApprovalDecision, type RunOptions } from "../../src/thread/schema.js";
+import { ApprovalDecision, type ClientTool, Executor, type RunOptions } from "../../src/thread/schema.js";
 import { storedEvents } from "../support/core.js";
 import type { Death, MortalCore } from "./mortal-core.js";
+import { type ClientPlan, RandomClient } from "./random-clients.js";
 import { type Pause, pause, take } from "./random-text.js";
 
 export interface Blow {
@@ -41,6 +42,12 @@ export const answerer: fc.Arbitrary<Answerer> = fc.record({
   says: fc.constantFrom("yes", "yes", "no", "nothing"),
 });
 
+/** Whoever is there beside the server. Contract: of each at least one. */
+export interface Others {
+  readonly answerers: readonly Answerer[];
+  readonly clients: readonly ClientPlan[];
+}
+
 /** A run that is not over by then never ends. */
 const patienceMs = 10_000;
 
@@ -52,18 +59,19 @@ export class RandomLife {
   #threadId = "";
   #runId = "";
   #seen = 0n;
-  readonly #answerers: readonly Answerer[];
+  readonly #others: Others;
   #asked = 0;
+  #handedOver = 0;
 
-  constructor(server: MortalCore, blows: readonly Blow[], answerers: readonly Answerer[]) {
+  constructor(server: MortalCore, blows: readonly Blow[], others: Others) {
     this.#server = server;
     this.#blows = blows.toSorted((a, b) => a.after - b.after);
-    this.#answerers = answerers;
+    this.#others = others;
   }
 
   /** Makes the thread. */
-  async begin(): Promise<string> {
-    const { id } = await this.#server.core.threads.create({ threadId: "", title: "", labels: {} });
+  async begin(clientTools: readonly ClientTool[] = []): Promise<string> {
+    const { id } = await this.#server.core.threads.create({ threadId: "", title: "", labels: {}, clientTools });
     this.#threadId = id;
     return id;
   }
@@ -95,6 +103,8 @@ export class RandomLife {
       this.#seen = event.sequence;
       if (event.payload.case === "toolCallCreated") this.#calls.push(event.payload.value.toolCallId);
       if (event.payload.case === "toolCallApprovalRequested") this.#cancels.push(this.#answer(event.payload.value));
+      if (event.payload.case === "toolCallStarted" && event.payload.value.executor === Executor.CLIENT)
+        this.#cancels.push(this.#runAtClients(event.payload.value.toolCallId));
       const isOver = event.payload.case === "runCompleted";
       const isDue = this.#blows[0] && BigInt(this.#blows[0].after) <= this.#seen;
       const hasGone = isDue && (await this.#strike(this.#blows.shift()!));
@@ -128,11 +138,21 @@ export class RandomLife {
     }
   }
 
+  /** Two clients go for each call. */
+  async #runAtClients(toolCallId: string): Promise<void> {
+    const { clients } = this.#others;
+    const going = [this.#handedOver++, this.#handedOver++].map((index) => {
+      const client = new RandomClient(() => this.#server.core, clients[index % clients.length]!, `client ${index}`);
+      return client.run(this.#threadId, toolCallId);
+    });
+    await Promise.all(going);
+  }
+
   /** Two people answer each question: at most one of them is heard. */
   async #answer({ toolCallId, approvalSha256: sha256 }: { toolCallId: string; approvalSha256: Uint8Array }) {
     const { core } = this.#server;
     const answers = [this.#asked++, this.#asked++].map(async (index): Promise<number> => {
-      const { pause, says } = this.#answerers[index % this.#answerers.length]!;
+      const { pause, says } = this.#others.answerers[index % this.#others.answerers.length]!;
       await take(pause);
       if (says === "nothing") return 0;
       const decision = says === "yes" ? ApprovalDecision.ALLOWED : ApprovalDecision.DENIED;
