@@ -3,6 +3,7 @@ import type { Group } from "./scenario.js";
 import { asked } from "./scenarios/asked.js";
 import { bodies } from "./scenarios/bodies.js";
 import { calledOff } from "./scenarios/called-off.js";
+import { elsewhere } from "./scenarios/elsewhere.js";
 import { failed, rejected } from "./scenarios/endings.js";
 import { limits } from "./scenarios/limits.js";
 import { modelTrouble } from "./scenarios/model-trouble.js";
@@ -19,6 +20,7 @@ export const groups: readonly Group[] = [
   whileRunning,
   bodies,
   asked,
+  elsewhere,
   rejected,
   failed,
   calledOff,

@@ -33,6 +33,7 @@ const kinds: Readonly<Record<string, string>> = {
   messageId: "message",
   reasoningId: "reasoning",
   toolCallId: "call",
+  discoveryId: "discovery",
   openToolCallIds: "call",
 };
 

@@ -4,6 +4,7 @@ import { errorText, outcomeWord, word } from "../../../src/cli/words.js";
 import type { StoredPayload, ThreadEvent } from "../../../src/thread/event.js";
 import {
   ApprovalDecision,
+  Executor,
   OutputStream,
   Role,
   RunOutcome,
@@ -81,8 +82,19 @@ function textOf(payload: StoredPayload): string {
       const { decision, resolvedBy } = payload.value;
       return `${word(ApprovalDecision, decision)}${resolvedBy && ` by ${resolvedBy}`}`;
     }
-    case "toolCallStarted":
-      return quoted(payload.value.summary);
+    case "toolCallStarted": {
+      const { executor, summary } = payload.value;
+      const where = executor === Executor.SERVER ? "" : `for ${executor === Executor.MCP ? "MCP" : "a client"}: `;
+      return `${where}${quoted(summary)}`;
+    }
+    case "toolCallClaimed":
+      return `by ${payload.value.executorName}`;
+    case "toolDiscoveryStarted":
+      return payload.value.serverLabel;
+    case "toolDiscoveryComplete": {
+      const { success, toolCount, errorMessage } = payload.value;
+      return success ? `✓ ${toolCount} ${toolCount === 1 ? "tool" : "tools"}` : `✗ ${quoted(errorMessage)}`;
+    }
     case "toolCallProgress": {
       const { phase, completed, total, message, elapsed } = payload.value;
       const count = completed === undefined ? "" : `${completed}${total === undefined ? "" : ` of ${total}`}`;
