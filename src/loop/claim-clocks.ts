@@ -16,6 +16,8 @@ export class ClaimClocks {
   readonly #expiries: Expiries;
   readonly #offers: LeaseClocks;
   readonly #leases: LeaseClocks;
+  /** When something was last recorded of a claimed call. */
+  readonly #spokeMs = new Map<string, number>();
   #isDisposed = false;
 
   constructor(expiries: Expiries, clock?: LeaseClock) {
@@ -38,6 +40,16 @@ export class ClaimClocks {
     this.#leases.start(toolCallId, leaseMs, () => this.#expiries.silent(key, toolCallId));
   }
 
+  /** Something was recorded of the call. */
+  spoke(toolCallId: string): void {
+    this.#spokeMs.set(toolCallId, performance.now());
+  }
+
+  /** For how long nothing was; for ever when it is not known. */
+  quietMs(toolCallId: string): number {
+    return performance.now() - (this.#spokeMs.get(toolCallId) ?? Number.NEGATIVE_INFINITY);
+  }
+
   /** The client is heard of for as long as the work takes, and its lease renewed. */
   during<Result>(toolCallId: string, work: () => Promise<Result>): Promise<Result> {
     return this.#leases.during(toolCallId, work);
@@ -47,7 +59,9 @@ export class ClaimClocks {
     return this.#leases.isOver(toolCallId);
   }
 
+  /** The call is over. */
   stop(toolCallId: string): void {
+    this.#spokeMs.delete(toolCallId);
     this.#offers.stop(toolCallId);
     this.#leases.stop(toolCallId);
   }

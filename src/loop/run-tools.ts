@@ -109,9 +109,7 @@ export class RunTools {
         ? tools.list()
         : [...new Map([...tools.list(), ...remote, ...fromClients].map((tool) => [tool.name, tool])).values()];
     const allowed = all.filter((tool) => this.#isAllowed(tool));
-    return allowed === all || (allowed.length === tools.list().length && all === tools.list())
-      ? tools
-      : new ToolRegistry(allowed);
+    return all === tools.list() && allowed.length === all.length ? tools : new ToolRegistry(allowed);
   }
 
   /** At the deepest level nothing can be delegated any more. */
