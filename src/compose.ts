@@ -13,9 +13,12 @@ import { createLane } from "./projection/connect/lane.js";
 import { createRecordLane } from "./projection/connect/recorder-service.js";
 import { refuse } from "./projection/connect/refuse.js";
 import { createRoutes, type RoutesOptions, services } from "./projection/connect/routes.js";
+import { createResponsesDoor, isApiPath, refuse as refuseApi } from "./projection/responses/serve.js";
 import { Recorder } from "./recorder/recorder.js";
 import { Recordings } from "./recorder/recordings.js";
 import { recover } from "./recorder/recover.js";
+import { storedBodies } from "./response-bodies.js";
+import { Responses } from "./responses.js";
 import { checkBind } from "./server/bind-policy.js";
 import { nodeVersionWarning } from "./server/node-version.js";
 import type { Logger } from "./server/options.js";
@@ -169,7 +172,26 @@ function createCore(log: EventLog, config: CoreConfig, { agent, logger }: { agen
   const threads = new Threads({ log, recorder, recordings, runs, feeds, bound: agent.bound });
   const toolCalls = new ToolCalls(log, runs);
   const executorCalls = new ExecutorCalls(log, runs.clientCalls);
-  return { recorder, recordings, runs, feeds, threads, toolCalls, executorCalls, onThreadError };
+  const responses = new Responses({ log, runs, threads });
+  const bodies = storedBodies(log);
+  const offered = async () => ({
+    models: [...agent.models.keys()],
+    defaultModel: config.agent.model,
+    tools: [...agent.supply.tools.names()],
+  });
+  return {
+    recorder,
+    recordings,
+    runs,
+    feeds,
+    threads,
+    toolCalls,
+    executorCalls,
+    responses,
+    bodies,
+    offered,
+    onThreadError,
+  };
 }
 
 type Core = ReturnType<typeof createCore>;
@@ -205,6 +227,15 @@ async function serve(
       statusDoor(() => ({ ...status(), ...server.gauges() })),
       createLane(core.threads, { ...config.limits, onUnexpected }),
       createRecordLane(core.threads, { ...config.limits, onUnexpected }),
+      createResponsesDoor({
+        responses: core.responses,
+        bodies: core.bodies,
+        offered: core.offered,
+        builtIn: "mcp",
+        messageBytes: config.limits.messageBytes,
+        heartbeatMs: config.timing.heartbeatMs,
+        onUnexpected,
+      }),
     ],
     fallback: createRoutes({
       threads: core.threads,
@@ -215,7 +246,7 @@ async function serve(
       messageBytes: config.limits.messageBytes,
       onUnexpected,
     }),
-    reject: refuse,
+    reject: (exchange, error) => (isApiPath(exchange.path) ? refuseApi : refuse)(exchange, error),
   });
   return server;
 }

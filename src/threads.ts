@@ -15,6 +15,7 @@ import {
   type Recordings,
   refuseIfBusy,
 } from "./recorder/recordings.js";
+import type { ThreadDraft } from "./recorder/thread-draft.js";
 import type { Feed, Sink } from "./stream/feed.js";
 import type { Feeds } from "./stream/feeds.js";
 import { follow } from "./stream/follow.js";
@@ -130,6 +131,11 @@ export class Threads {
       known.some((server) => server.label === label && server.url === url);
     this.#intake.adopt(key.threadId, mcpServers.filter(isKnown));
     return this.get(key.threadId);
+  }
+
+  /** A change of a thread's own document. */
+  change<Result>(key: ThreadKey, change: (draft: ThreadDraft) => Result): Promise<Result> {
+    return this.#recorder.write(key, change);
   }
 
   async get(threadId: string): Promise<Thread> {

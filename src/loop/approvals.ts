@@ -40,10 +40,15 @@ export class Approvals {
     return policyOf(tool, this.#settings);
   }
 
+  /** Whether the configuration says anything of the tool. */
+  isConfigured(tool: ToolDefinition): boolean {
+    return configuredPolicy(tool, this.#settings) !== undefined;
+  }
+
   /** Why a person is asked. */
   reasonFor(tool: ToolDefinition): string {
     const { name, kind, origin } = tool;
-    if (configuredPolicy(tool, this.#settings)) return `The configuration asks before ${name}`;
+    if (this.isConfigured(tool)) return `The configuration asks before ${name}`;
     if (origin?.kind === "mcp") return `Policy asks before this tool of the MCP server ${origin.serverLabel} is used`;
     return `Policy asks before ${kindWords[kind]}`;
   }

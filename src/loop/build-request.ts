@@ -14,6 +14,8 @@ export function buildRequest(run: Run): ModelRequest {
     toolChoice,
     parallelToolCalls: options.parallelToolCalls !== false,
     ...(options.maxOutputTokens > 0 && { maxOutputTokens: options.maxOutputTokens }),
+    ...(options.temperature !== undefined && { temperature: options.temperature }),
+    ...(options.topP !== undefined && { topP: options.topP }),
   };
 }
 

@@ -28,7 +28,7 @@ import {
   writeContent,
 } from "./claimed-call.js";
 import { resultText } from "./conversation.js";
-import { endOpenCall, resumeUnlessParked } from "./parked.js";
+import { endOpenCall, resumeUnlessParked, stopParked } from "./parked.js";
 import type { CallResult } from "./run-tool-call.js";
 import { type Ending, spanWords } from "./stop.js";
 
@@ -141,6 +141,9 @@ export class ClientCalls {
         const end = open && !draft.document.lease ? ending(open) : undefined;
         if (!end) throw new HeddleError("tool_call_over", `Tool call ${toolCallId} does not wait any more`);
         endOpenCall(draft, toolCallId, end);
+        const { run } = draft.document;
+        if (end.error.kind === "unclaimed" && run?.options?.endWhenUnclaimed && draft.state.run?.suspended)
+          stopParked(draft, { kind: "cancelled", reason: "nobody took a call" });
       });
     } catch (error) {
       if (isSettled(error)) return;

@@ -47,12 +47,13 @@ export interface Asked {
 
 const readBytes = 256 * 1024;
 
-export async function readConversation(log: EventLog, key: ThreadKey): Promise<Conversation> {
+/** `upTo`: the sequence of the last event that counts. Undefined: all of them. */
+export async function readConversation(log: EventLog, key: ThreadKey, upTo?: bigint): Promise<Conversation> {
   const fold = new ConversationFold();
-  for (let position = 0n; ; ) {
+  for (let position = 0n; upTo === undefined || position < upTo; ) {
     const span = await log.read(key, position, readBytes);
     if (!span) break;
-    for (const event of decodeFrames(span.bytes)) fold.take(event);
+    for (const event of decodeFrames(span.bytes)) if (upTo === undefined || event.sequence <= upTo) fold.take(event);
     position = span.last;
   }
   const turns = fold.finish();

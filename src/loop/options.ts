@@ -5,6 +5,8 @@ import { limits } from "../thread/limits.js";
 import { ApprovalMode, type RunOptions, RunOptionsSchema, ToolChoiceMode } from "../thread/schema.js";
 import { utf8Bytes } from "../thread/text.js";
 import { durationFromMs, durationMs, isSpan } from "../thread/time.js";
+import { checkClientTools } from "../tool/client/check-client-tool.js";
+import { isNamed } from "./tool-names.js";
 
 export interface RunDefaults {
   readonly model: string;
@@ -49,13 +51,25 @@ function check(options: RunOptions, isTool: IsTool): void {
   }
   if (options.allowedTools.length > run.allowedTools)
     throw invalid("options.allowed_tools", `may have at most ${run.allowedTools} entries`);
-  const unknown = options.allowedTools.find((name) => !isTool(name));
+  checkClientTools(options.clientTools, "options.client_tools");
+  for (const field of ["approvedTools", "guardedTools"] as const)
+    if (options[field].length > run.allowedTools)
+      throw invalid(`options.${field.replace("Tools", "_tools")}`, `may have at most ${run.allowedTools} entries`);
+  checkRange(options.temperature, 2, "options.temperature");
+  checkRange(options.topP, 1, "options.top_p");
+  const isKnown = (name: string): boolean =>
+    isTool(name) || name.endsWith("*") || options.clientTools.some((tool) => tool.name === name);
+  const unknown = options.allowedTools.find((name) => !isKnown(name));
   if (unknown !== undefined)
     throw invalid(
       "options.allowed_tools",
       `names ${JSON.stringify(unknown.slice(0, 64))}, which is no tool of this server or thread`,
     );
-  checkChoice(options, isTool);
+  checkChoice(options, isKnown);
+}
+
+function checkRange(value: number | undefined, most: number, field: string): void {
+  if (value !== undefined && !(value >= 0 && value <= most)) throw invalid(field, `must be from 0 to ${most}`);
 }
 
 function checkChoice({ toolChoice, allowedTools }: RunOptions, isTool: IsTool): void {
@@ -67,7 +81,7 @@ function checkChoice({ toolChoice, allowedTools }: RunOptions, isTool: IsTool): 
     if (toolName !== "") throw invalid("options.tool_choice.tool_name", "belongs to NAMED only");
     return;
   }
-  const isThere = isTool(toolName) && (allowedTools.length === 0 || allowedTools.includes(toolName));
+  const isThere = isTool(toolName) && (allowedTools.length === 0 || isNamed(allowedTools, toolName));
   if (!isThere) throw invalid("options.tool_choice.tool_name", "must be a tool that the run may use");
 }
 

@@ -21,7 +21,9 @@ export function suspendRun(draft: ThreadDraft, toolCallIds: readonly string[]): 
   if (!calls.every((open) => open !== undefined && isParked(open))) return false;
   if (draft.state.run?.suspended) return true;
   const openToolCallIds = toolCallIds.slice(0, limits.openCallIds);
-  record(draft, { case: "runSuspended", value: { reason: parkedReason(calls as OpenCall[]), openToolCallIds } });
+  const usage = draft.document.run?.usage;
+  const reason = parkedReason(calls as OpenCall[]);
+  record(draft, { case: "runSuspended", value: { reason, openToolCallIds, ...(usage && { usage }) } });
   draft.changeRun({ suspendTime: now() });
   return true;
 }

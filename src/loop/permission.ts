@@ -6,6 +6,7 @@ import { timestampFromMs } from "../thread/time.js";
 import type { Preview, ToolDefinition } from "../tool/tool.js";
 import { approvalHash } from "./approval-hash.js";
 import { endOfThrown } from "./end-of-tool.js";
+import { policyFor } from "./policy-for.js";
 import type { CallEnd } from "./record-end.js";
 import type { Run, Scope } from "./run.js";
 import { type Ending, endingOf } from "./stop.js";
@@ -21,7 +22,7 @@ export async function permission(run: Run, call: CallInput, scope: Scope): Promi
   // One that waits may have been answered while the run was taken up again: what the log says decides.
   if (scope.stopped && standing?.kind !== "waiting") return refused(endingOf(scope.stopped));
   const tool = call.tool!;
-  const policy = run.approvals.policyOf(tool);
+  const policy = policyFor(run, tool);
   // Also of a call that was asked for under another policy.
   if (policy === "deny")
     return refused(denied("denied_by_policy", `The policy of this server does not allow ${tool.name}`));

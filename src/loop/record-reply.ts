@@ -84,7 +84,10 @@ export class ReplyRecorder {
     const end = this.#end;
     if (!end) throw new ModelError("broken", "The model's reply ended in the middle");
     const calls = [...this.#calls.values()];
-    const change = this.#run.countStep(this.#usage, calls.length === 0 ? answered(end) : undefined);
+    const change = this.#run.countStep(this.#usage, {
+      calls: calls.length,
+      answered: calls.length === 0 ? answered(end) : undefined,
+    });
     // With the last input that is completed here, where there is one: it saves a write.
     const last = calls.findLast((call) => !call.isComplete);
     for (const call of calls) call.complete(call === last ? change : undefined);

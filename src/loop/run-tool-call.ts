@@ -23,14 +23,21 @@ export interface CallResult {
 export type Parked = typeof parked;
 export const parked = Symbol("parked");
 
-/** `reason`: how the reply ended. One that was cut off may have cut off this call's input. */
-export async function runToolCall(run: Run, call: CallInput, reason: EndReason): Promise<CallResult | Parked> {
+/** How a call stands in its reply. */
+export interface InReply {
+  /** How the reply ended. One that was cut off may have cut off this call's input. */
+  readonly reason: EndReason;
+  /** The run has made as many calls as it may. */
+  readonly isOneTooMany: boolean;
+}
+
+export async function runToolCall(run: Run, call: CallInput, inReply: InReply): Promise<CallResult | Parked> {
   if (call.standing?.kind === "over") return call.standing.result;
   const scope = run.callScope(call.id);
   run.waits.begin();
   try {
     if (call.standing?.kind === "handed_over") return await waitForClient(run, call, scope);
-    const rejection = refusal(run, call, reason);
+    const rejection = refusal(run, call, inReply);
     if (rejection) return await recordEnd(run, call, rejection);
     const permitted = await permission(run, call, scope);
     if (permitted.kind === "parked") return parked;
@@ -57,7 +64,12 @@ export async function skipToolCall(run: Run, call: CallInput): Promise<CallResul
 }
 
 /** Why the call cannot run; undefined when it can. */
-function refusal(run: Run, { tool, toolName, checked, text }: CallInput, reason: EndReason): CallEnd | undefined {
+function refusal(
+  run: Run,
+  { tool, toolName, checked, text }: CallInput,
+  { reason, isOneTooMany }: InReply,
+): CallEnd | undefined {
+  if (isOneTooMany) return rejected("tool_call_limit", "The run has used tools as often as it may", "Answer in words");
   // Not every server keeps to what it was asked for.
   if (run.options.toolChoice?.mode === ToolChoiceMode.NONE)
     return rejected("tool_not_allowed", "No tools may be used in this run", "Answer in words");

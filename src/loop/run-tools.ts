@@ -7,6 +7,7 @@ import { mcpPrefix } from "../tool/policy.js";
 import { ToolRegistry } from "../tool/registry.js";
 import type { ToolDefinition } from "../tool/tool.js";
 import type { ThreadServer, ToolOffer, ToolServer, ToolServers } from "../tool/tool-server.js";
+import { isNamed } from "./tool-names.js";
 
 /** Where tools come from. */
 export interface ToolSupply {
@@ -41,7 +42,6 @@ interface RunToolsFor {
 export class RunTools {
   readonly #supply: ToolSupply;
   readonly #for: RunToolsFor;
-  readonly #allowed: ReadonlySet<string>;
   readonly #declared: readonly ToolDefinition[];
   readonly #offers = new Map<string, ToolOffer>();
   #registry: ToolRegistry | undefined;
@@ -52,8 +52,8 @@ export class RunTools {
   constructor(supply: ToolSupply, runs: RunToolsFor) {
     this.#supply = supply;
     this.#for = runs;
-    this.#allowed = new Set(runs.options.allowedTools);
-    this.#declared = runs.thread.declared.map((declared) => clientTool(declared, ""));
+    const declared = [...runs.thread.declared, ...runs.options.clientTools];
+    this.#declared = declared.map((tool) => clientTool(tool, ""));
   }
 
   /** As they are now. */
@@ -66,7 +66,7 @@ export class RunTools {
   servers(): readonly ToolServer[] {
     if (this.#for.options.toolChoice?.mode === ToolChoiceMode.NONE) return [];
     const isWanted = ({ label }: ToolServer): boolean =>
-      this.#allowed.size === 0 || [...this.#allowed].some((name) => name.startsWith(mcpPrefix(label)));
+      this.#allowsAll || this.#for.options.allowedTools.some((name) => name.startsWith(mcpPrefix(label)));
     return this.#supply.servers.forThread(this.#for.thread).filter(isWanted);
   }
 
@@ -114,7 +114,13 @@ export class RunTools {
 
   /** At the deepest level nothing can be delegated any more. */
   #isAllowed({ name, delegates }: ToolDefinition): boolean {
-    return (this.#allowed.size === 0 || this.#allowed.has(name)) && (this.#for.levelsBelow > 0 || !delegates);
+    const { options, levelsBelow } = this.#for;
+    return (this.#allowsAll || isNamed(options.allowedTools, name)) && (levelsBelow > 0 || !delegates);
+  }
+
+  get #allowsAll(): boolean {
+    const { allowedTools, onlyAllowedTools } = this.#for.options;
+    return allowedTools.length === 0 && !onlyAllowedTools;
   }
 }
 

@@ -41,21 +41,31 @@ function limitOf({ options, steps, tokens }: Run): string | undefined {
  * one that has ended the run.
  */
 async function runCalls(run: Run, { calls, end }: Reply): Promise<CallResult[] | Parked> {
+  const beyond = beyondLimit(run, calls.length);
   if (run.options.parallelToolCalls !== false) {
     // One that waits must not suspend the run while others have not even begun.
     run.waits.begin();
-    const running = calls.map((call) => runToolCall(run, call, end.reason));
+    const running = calls.map((call, index) =>
+      runToolCall(run, call, { reason: end.reason, isOneTooMany: beyond(index) }),
+    );
     run.waits.end();
     return allSettled(running);
   }
   const results: CallResult[] = [];
-  for (const call of calls) {
+  for (const [index, call] of calls.entries()) {
     const isOver = results.some(({ stopIteration }) => stopIteration);
-    const result = await (isOver ? skipToolCall(run, call) : runToolCall(run, call, end.reason));
+    const limits = { reason: end.reason, isOneTooMany: beyond(index) };
+    const result = await (isOver ? skipToolCall(run, call) : runToolCall(run, call, limits));
     if (result === parked) return parked;
     results.push(result);
   }
   return results;
+}
+
+/** Whether a call of the last reply, by its place, is one more than the run may make. */
+function beyondLimit({ options, toolCalls }: Run, inReply: number): (index: number) => boolean {
+  const before = toolCalls - inReply;
+  return (index) => options.maxToolCalls > 0 && before + index >= options.maxToolCalls;
 }
 
 /** Every call has ended before a failure of one is heard: nothing runs on behind a run that has failed. */

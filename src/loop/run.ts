@@ -102,6 +102,7 @@ export class Run {
   readonly #calls = new Map<string, Scope>();
   #usage: Usage | undefined;
   #steps: number;
+  #toolCalls: number;
   #stop: RunStop | undefined;
 
   constructor(parts: RunParts) {
@@ -125,6 +126,7 @@ export class Run {
     this.tasks = new DelegatedTasks(parts.document);
     this.#usage = parts.document.usage;
     this.#steps = parts.document.steps;
+    this.#toolCalls = parts.document.toolCalls;
   }
 
   /** Those that the run may use, as they are now. */
@@ -145,6 +147,11 @@ export class Run {
   /** How often the model has answered. */
   get steps(): number {
     return this.#steps;
+  }
+
+  /** How many calls the model has made. */
+  get toolCalls(): number {
+    return this.#toolCalls;
   }
 
   get stopped(): RunStop | undefined {
@@ -201,11 +208,15 @@ export class Run {
   }
 
   /** A reply has come: what it used is kept with it, and how it ended where nothing follows it. */
-  countStep(usage: ModelUsage | undefined, answered: TurnEnd | undefined): (draft: ThreadDraft) => void {
+  countStep(
+    usage: ModelUsage | undefined,
+    { calls, answered }: { calls: number; answered: TurnEnd | undefined },
+  ): (draft: ThreadDraft) => void {
     this.#steps++;
+    this.#toolCalls += calls;
     this.addUsage(usage);
     const answer = answered && { answered: create(RunCompletedSchema, answered) };
-    return (draft) => draft.changeRun({ ...this.#used(), steps: this.#steps, ...answer });
+    return (draft) => draft.changeRun({ ...this.#used(), steps: this.#steps, toolCalls: this.#toolCalls, ...answer });
   }
 
   /** Undefined: the provider has not said. */

@@ -8,7 +8,7 @@ import { RunRecorder } from "../recorder/run-recorder.js";
 import type { ThreadDraft } from "../recorder/thread-draft.js";
 import { HeddleError, isError } from "../thread/errors.js";
 import type { OpenCall } from "../thread/open-call.js";
-import { ApprovalDecision, type RunDocument } from "../thread/schema.js";
+import { ApprovalDecision, type RunDocument, type RunOptions } from "../thread/schema.js";
 import { timestampMs } from "../thread/time.js";
 import { ActiveRuns, type Begun } from "./active-runs.js";
 import { type ApprovalSettings, Approvals } from "./approvals.js";
@@ -17,7 +17,7 @@ import { ClientCalls } from "./client-calls.js";
 import type { DelegationLimits } from "./delegated-tasks.js";
 import { driveRun } from "./drive-run.js";
 import { type RunDefaults, resolveOptions } from "./options.js";
-import { type ApprovalAnswer, answerApproval, resumeRun, stopParked } from "./parked.js";
+import { type ApprovalAnswer, answerApproval, resumeRun, resumeUnlessParked, stopParked } from "./parked.js";
 import { recoverRun } from "./recover-run.js";
 import { Run, type RunLimits } from "./run.js";
 import type { CallResult } from "./run-tool-call.js";
@@ -117,9 +117,7 @@ export class Runs {
       throw new HeddleError("shutting_down", "The server is shutting down: send the message again elsewhere or later");
     const isFull = this.#active.expected >= mostRuns;
     const { runId } = await this.#active.write(key, (draft) => {
-      const thread = threadTools(key.threadId, draft.document);
-      const isTool = (name: string): boolean => mayBeTool(name, this.#parts.supply, thread);
-      const options = resolveOptions(request.options, this.#parts.defaults, isTool);
+      const options = this.#options(key, draft, request.options);
       const modelName = this.#parts.modelFor(options.model).name;
       return startRun(draft, request, { options, modelName, isFull, parentToolCallId });
     });
@@ -233,6 +231,34 @@ export class Runs {
     if (started) return;
     const run = this.#active.get(runId);
     run?.waits.answer(toolCallId, result ? { kind: "ended", result } : { kind: "allowed" });
+  }
+
+  /**
+   * Goes on with a suspended run: the change records what it waited for. Resolves with the options it goes on with once that is
+   * stored. `run_not_found` when it is not suspended.
+   */
+  async goOn(
+    key: ThreadKey,
+    runId: string,
+    change: (draft: ThreadDraft) => { readonly answered: readonly string[]; readonly asked: RunOptions | undefined },
+  ): Promise<void> {
+    let answered: readonly string[] = [];
+    await this.#active.change(key, (draft) => {
+      const { run } = draft.document;
+      if (draft.document.runId !== runId || !run || !draft.state.run?.suspended)
+        throw new HeddleError("run_not_found", `Thread ${key.threadId} has no run ${runId} that waits`);
+      const changed = change(draft);
+      answered = changed.answered;
+      if (changed.asked) draft.changeRun({ options: this.#options(key, draft, changed.asked) });
+      return { runId, started: resumeUnlessParked(draft) };
+    });
+    for (const toolCallId of answered) this.#stopClocks(toolCallId);
+  }
+
+  #options(key: ThreadKey, draft: ThreadDraft, asked: RunOptions | undefined): RunOptions {
+    const thread = threadTools(key.threadId, draft.document);
+    const isTool = (name: string): boolean => mayBeTool(name, this.#parts.supply, thread);
+    return resolveOptions(asked, this.#parts.defaults, isTool);
   }
 
   /** A task whose call is over does not go on: it is about to be ended. */

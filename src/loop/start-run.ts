@@ -9,20 +9,23 @@ import { newId } from "../thread/ids.js";
 import { limits } from "../thread/limits.js";
 import {
   RequestDocumentSchema,
-  Role,
   type RunDocument,
   RunDocumentSchema,
   type RunOptions,
   RunOptionsSchema,
 } from "../thread/schema.js";
-import { splitToUtf8Bytes } from "../thread/text.js";
 import { now } from "../thread/time.js";
+import { type PastEntry, recordMessage, recordPast } from "./past.js";
 
 /** Contract: checked (threads.ts). */
 export interface SendRequest {
   readonly requestId: string;
   readonly text: string;
   readonly options: RunOptions | undefined;
+  /** What was said and called before. With it, `text` may be empty: the model answers to what came last. */
+  readonly past?: readonly PastEntry[];
+  /** Goes into the same append. `first`: the sequence of RunStarted. */
+  readonly note?: (draft: ThreadDraft, begun: { readonly runId: string; readonly first: bigint }) => void;
 }
 
 interface Resolved {
@@ -61,11 +64,10 @@ export function startRun(
   const echo = toJson(RunOptionsSchema, echoed(options)) as Record<string, never>;
   const record = (payload: NonNullable<ThreadEventInit["payload"]>) => draft.record(newEvent({ runId, payload }));
   record({ case: "runStarted", value: { model: modelName, requestId: request.requestId, request: echo } });
-  const messageId = newId();
-  record({ case: "messageCreated", value: { messageId, role: Role.USER } });
-  for (const text of splitToUtf8Bytes(request.text, limits.ownDeltaBytes))
-    record({ case: "messageDelta", value: { messageId, text } });
-  record({ case: "messageCompleted", value: { messageId } });
+  const first = draft.head;
+  recordPast(draft, runId, request.past ?? []);
+  if (request.text !== "") recordMessage(draft, runId, { role: "user", text: request.text });
+  request.note?.(draft, { runId, first });
   return { runId, started: run };
 }
 

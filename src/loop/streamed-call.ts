@@ -8,6 +8,7 @@ import { cleanSummary } from "../thread/summary.js";
 import { type CheckedInput, checkInput } from "../tool/check-input.js";
 import type { Kind, Origin, ToolDefinition } from "../tool/tool.js";
 import { JsonTextReader } from "./json-text-reader.js";
+import { willAsk } from "./policy-for.js";
 import type { Run } from "./run.js";
 import type { CallResult } from "./run-tool-call.js";
 import type { Ending } from "./stop.js";
@@ -169,6 +170,7 @@ export class StreamedCall {
       attempt,
       parentToolCallId: run.parentToolCallId,
       childThreadId: this.#tool?.delegates ? childThreadOf(id) : "",
+      needsApproval: this.#tool !== undefined && willAsk(run, this.#tool),
     };
     record({ case: "toolCallCreated", value }, this.#noteProviderCall());
     for (const piece of this.#pieces) this.#streamInput(piece);

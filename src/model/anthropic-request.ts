@@ -14,10 +14,12 @@ import type { ModelMessage, ModelRequest } from "./model.js";
 export const defaultMaxTokens = 8192;
 
 export function messagesOf(model: string, request: ModelRequest): MessageCreateParamsStreaming {
-  const { instructions, messages, maxOutputTokens } = request;
+  const { instructions, messages, maxOutputTokens, temperature, topP } = request;
   return {
     model,
     max_tokens: maxOutputTokens ?? defaultMaxTokens,
+    ...(temperature !== undefined && { temperature: Math.min(temperature, 1) }), // Its scale ends there.
+    ...(topP !== undefined && { top_p: topP }),
     ...(instructions.trim() !== "" && { system: instructions }),
     messages: alternating(messages),
     ...toolsOf(request),

@@ -24,6 +24,9 @@ export interface ModelRequest {
   readonly parallelToolCalls: boolean;
   /** The longest reply. Undefined: the provider's own limit. */
   readonly maxOutputTokens?: number;
+  /** How freely it chooses, as the provider counts it. Undefined: as the provider likes. */
+  readonly temperature?: number;
+  readonly topP?: number;
 }
 
 /** `named` asks for one tool; `required` for any. */

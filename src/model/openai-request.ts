@@ -9,7 +9,7 @@ import { inputText } from "./call-input.js";
 import type { ModelMessage, ModelRequest, ToolChoice } from "./model.js";
 
 export function completionOf(model: string, request: ModelRequest): ChatCompletionCreateParamsStreaming {
-  const { instructions, messages, maxOutputTokens } = request;
+  const { instructions, messages, maxOutputTokens, temperature, topP } = request;
   return {
     model,
     messages: [
@@ -18,6 +18,8 @@ export function completionOf(model: string, request: ModelRequest): ChatCompleti
     ],
     ...toolsOf(request),
     ...(maxOutputTokens !== undefined && { max_completion_tokens: maxOutputTokens }),
+    ...(temperature !== undefined && { temperature }),
+    ...(topP !== undefined && { top_p: topP }),
     stream: true,
     stream_options: { include_usage: true },
   };

@@ -83,6 +83,7 @@ export function createEdge(options: EdgeOptions): Edge {
   const exchangeOf = (parts: Pick<Exchange, "method" | "headers" | "transport"> & { target: string }): Exchange => ({
     method: parts.method,
     path: before(parts.target, "?"),
+    query: parts.target.slice(before(parts.target, "?").length + 1),
     headers: parts.headers,
     contentType: before(parts.headers["content-type"] ?? "", ";")
       .trim()

@@ -6,6 +6,8 @@ export interface Exchange {
   readonly method: string;
   /** Path without the query. Starts with one slash. */
   readonly path: string;
+  /** Behind the path, without the question mark. Empty when there is none. */
+  readonly query: string;
   readonly headers: IncomingHttpHeaders;
   /** In lower case, without parameters; empty when there is none. */
   readonly contentType: string;

@@ -27,6 +27,9 @@ export interface ErrorDetails {
   tool_call_claimed: { executorName: string };
   /** The token is not the claim's. */
   claim_mismatch: undefined;
+  /** A run cannot go on: a call of it still waits. */
+  tool_call_unanswered: { toolCallId: string };
+  response_not_found: undefined;
   /** The thread's log holds no such list of tools. */
   discovery_not_found: undefined;
   /** This server takes no MCP servers from its callers. */

@@ -14,6 +14,8 @@ export {
   type ProcessDocument,
   ProcessDocumentSchema,
   RequestDocumentSchema,
+  type ResponseDocument,
+  ResponseDocumentSchema,
   type RunDocument,
   RunDocumentSchema,
   type StoredContent,

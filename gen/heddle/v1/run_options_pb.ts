@@ -6,13 +6,15 @@ import type { GenEnum, GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2"
 import { enumDesc, fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
 import type { Duration } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_duration } from "@bufbuild/protobuf/wkt";
+import type { ClientTool } from "./tool_service_pb.js";
+import { file_heddle_v1_tool_service } from "./tool_service_pb.js";
 import type { Message } from "@bufbuild/protobuf";
 
 /**
  * Describes the file heddle/v1/run_options.proto.
  */
 export const file_heddle_v1_run_options: GenFile = /*@__PURE__*/
-  fileDesc("ChtoZWRkbGUvdjEvcnVuX29wdGlvbnMucHJvdG8SCWhlZGRsZS52MSLPAgoKUnVuT3B0aW9ucxINCgVtb2RlbBgBIAEoCRIUCgxpbnN0cnVjdGlvbnMYAiABKAkSIAoTcGFyYWxsZWxfdG9vbF9jYWxscxgDIAEoCEgAiAEBEhEKCW1heF9zdGVwcxgEIAEoDRISCgptYXhfdG9rZW5zGAUgASgEEhkKEW1heF9vdXRwdXRfdG9rZW5zGAYgASgNEi0KCnRpbWVfbGltaXQYByABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SKgoLdG9vbF9jaG9pY2UYCCABKAsyFS5oZWRkbGUudjEuVG9vbENob2ljZRIVCg1hbGxvd2VkX3Rvb2xzGAkgAygJEi4KDWFwcHJvdmFsX21vZGUYCiABKA4yFy5oZWRkbGUudjEuQXBwcm92YWxNb2RlQhYKFF9wYXJhbGxlbF90b29sX2NhbGxzIqgBCgpUb29sQ2hvaWNlEigKBG1vZGUYASABKA4yGi5oZWRkbGUudjEuVG9vbENob2ljZS5Nb2RlEhEKCXRvb2xfbmFtZRgCIAEoCSJdCgRNb2RlEhQKEE1PREVfVU5TUEVDSUZJRUQQABINCglNT0RFX0FVVE8QARINCglNT0RFX05PTkUQAhIRCg1NT0RFX1JFUVVJUkVEEAMSDgoKTU9ERV9OQU1FRBAEKlwKDEFwcHJvdmFsTW9kZRIdChlBUFBST1ZBTF9NT0RFX1VOU1BFQ0lGSUVEEAASFQoRQVBQUk9WQUxfTU9ERV9BU0sQARIWChJBUFBST1ZBTF9NT0RFX0RFTlkQAmIGcHJvdG8z", [file_google_protobuf_duration]);
+  fileDesc("ChtoZWRkbGUvdjEvcnVuX29wdGlvbnMucHJvdG8SCWhlZGRsZS52MSLDBAoKUnVuT3B0aW9ucxINCgVtb2RlbBgBIAEoCRIUCgxpbnN0cnVjdGlvbnMYAiABKAkSIAoTcGFyYWxsZWxfdG9vbF9jYWxscxgDIAEoCEgAiAEBEhEKCW1heF9zdGVwcxgEIAEoDRISCgptYXhfdG9rZW5zGAUgASgEEhkKEW1heF9vdXRwdXRfdG9rZW5zGAYgASgNEi0KCnRpbWVfbGltaXQYByABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SKgoLdG9vbF9jaG9pY2UYCCABKAsyFS5oZWRkbGUudjEuVG9vbENob2ljZRIVCg1hbGxvd2VkX3Rvb2xzGAkgAygJEi4KDWFwcHJvdmFsX21vZGUYCiABKA4yFy5oZWRkbGUudjEuQXBwcm92YWxNb2RlEisKDGNsaWVudF90b29scxgLIAMoCzIVLmhlZGRsZS52MS5DbGllbnRUb29sEhoKEm9ubHlfYWxsb3dlZF90b29scxgMIAEoCBIWCg5hcHByb3ZlZF90b29scxgNIAMoCRIVCg1ndWFyZGVkX3Rvb2xzGA4gAygJEhYKDm1heF90b29sX2NhbGxzGA8gASgNEhgKC3RlbXBlcmF0dXJlGBAgASgBSAGIAQESEgoFdG9wX3AYESABKAFIAogBARIaChJlbmRfd2hlbl91bmNsYWltZWQYEiABKAhCFgoUX3BhcmFsbGVsX3Rvb2xfY2FsbHNCDgoMX3RlbXBlcmF0dXJlQggKBl90b3BfcCKoAQoKVG9vbENob2ljZRIoCgRtb2RlGAEgASgOMhouaGVkZGxlLnYxLlRvb2xDaG9pY2UuTW9kZRIRCgl0b29sX25hbWUYAiABKAkiXQoETW9kZRIUChBNT0RFX1VOU1BFQ0lGSUVEEAASDQoJTU9ERV9BVVRPEAESDQoJTU9ERV9OT05FEAISEQoNTU9ERV9SRVFVSVJFRBADEg4KCk1PREVfTkFNRUQQBCpcCgxBcHByb3ZhbE1vZGUSHQoZQVBQUk9WQUxfTU9ERV9VTlNQRUNJRklFRBAAEhUKEUFQUFJPVkFMX01PREVfQVNLEAESFgoSQVBQUk9WQUxfTU9ERV9ERU5ZEAJiBnByb3RvMw", [file_google_protobuf_duration, file_heddle_v1_tool_service]);
 
 /**
  * How a run of Heddle's own goes. Set by the caller of SendMessage; what is left unset is the server's default.
@@ -80,7 +82,8 @@ export type RunOptions = Message<"heddle.v1.RunOptions"> & {
   toolChoice?: ToolChoice | undefined;
 
   /**
-   * The tools that the model may use, by name, at most 256. Empty: all of them. A name that is no tool is INVALID_ARGUMENT.
+   * The tools that the model may use, by name, at most 256; one that ends with `*` stands for all that begin so. Empty: all of
+   * them, unless `only_allowed_tools` is set. A name that is no tool is INVALID_ARGUMENT.
    *
    * @generated from field: repeated string allowed_tools = 9;
    */
@@ -93,6 +96,64 @@ export type RunOptions = Message<"heddle.v1.RunOptions"> & {
    * @generated from field: heddle.v1.ApprovalMode approval_mode = 10;
    */
   approvalMode: ApprovalMode;
+
+  /**
+   * Tools that clients run, for this run alone, at most 256. One that the thread or the server has under the same name is
+   * replaced.
+   *
+   * @generated from field: repeated heddle.v1.ClientTool client_tools = 11;
+   */
+  clientTools: ClientTool[];
+
+  /**
+   * No tools but those of `allowed_tools`, also where that is empty.
+   *
+   * @generated from field: bool only_allowed_tools = 12;
+   */
+  onlyAllowedTools: boolean;
+
+  /**
+   * Tools whose calls the caller says yes to beforehand, by name or `*` as above, at most 256: they are not asked for. What the
+   * server's configuration denies, or wants asked for by name, stays so.
+   *
+   * @generated from field: repeated string approved_tools = 13;
+   */
+  approvedTools: string[];
+
+  /**
+   * Tools whose calls are asked for whatever policy says, in the same way.
+   *
+   * @generated from field: repeated string guarded_tools = 14;
+   */
+  guardedTools: string[];
+
+  /**
+   * How often tools may be used in the run. 0: no bound but the steps.
+   *
+   * @generated from field: uint32 max_tool_calls = 15;
+   */
+  maxToolCalls: number;
+
+  /**
+   * How freely the model chooses its words, 0 to 2. Unset: as the provider likes.
+   *
+   * @generated from field: optional double temperature = 16;
+   */
+  temperature?: number | undefined;
+
+  /**
+   * Of which part of its choices, 0 to 1. Unset: as the provider likes.
+   *
+   * @generated from field: optional double top_p = 17;
+   */
+  topP?: number | undefined;
+
+  /**
+   * A call that no client claims in time ends the run, cancelled, instead of being told to the model.
+   *
+   * @generated from field: bool end_when_unclaimed = 18;
+   */
+  endWhenUnclaimed: boolean;
 };
 
 /**

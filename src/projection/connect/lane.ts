@@ -4,11 +4,11 @@
 import { fromBinary } from "@bufbuild/protobuf";
 import { StreamThreadEventsRequestSchema } from "../../../gen/heddle/v1/thread_service_pb.js";
 import type { Door } from "../../server/exchange.js";
+import { type Output, outputOf } from "../../server/output.js";
 import { HeddleError } from "../../thread/errors.js";
 import type { Feed, FollowRequest, Sink, Threads } from "../../threads.js";
 import { binaryStreams } from "./dialect.js";
 import { type LaneCall, type LaneOptions, laneDialect, timeoutOf } from "./lane-call.js";
-import { type Output, outputOf } from "./output.js";
 import { refuse } from "./refuse.js";
 import { readOneMessage } from "./request-message.js";
 import { asHeddleError, isServerFault, toWire } from "./wire-error.js";

@@ -13,11 +13,11 @@ import {
 } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { Door } from "../../server/exchange.js";
+import { outputOf } from "../../server/output.js";
 import { HeddleError } from "../../thread/errors.js";
 import { envelope } from "../../thread/frame.js";
 import { binaryCalls } from "./dialect.js";
 import { type LaneCall, type LaneOptions, laneDialect, timeoutOf } from "./lane-call.js";
-import { outputOf } from "./output.js";
 import { refuse } from "./refuse.js";
 import { binaryOptions, readOneMessage } from "./request-message.js";
 import { asHeddleError, isServerFault } from "./wire-error.js";

@@ -29,6 +29,8 @@ const codes: Readonly<Record<ErrorCode, Code>> = {
   tool_call_not_offered: Code.FailedPrecondition,
   tool_call_claimed: Code.FailedPrecondition,
   claim_mismatch: Code.PermissionDenied,
+  tool_call_unanswered: Code.FailedPrecondition,
+  response_not_found: Code.NotFound,
   discovery_not_found: Code.NotFound,
   mcp_not_allowed: Code.FailedPrecondition,
   approval_not_pending: Code.FailedPrecondition,

@@ -25,7 +25,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file heddle/storage/v1/storage.proto.
  */
 export const file_heddle_storage_v1_storage: GenFile = /*@__PURE__*/
-  fileDesc("Ch9oZWRkbGUvc3RvcmFnZS92MS9zdG9yYWdlLnByb3RvEhFoZWRkbGUuc3RvcmFnZS52MSKaBgoOVGhyZWFkRG9jdW1lbnQSDQoFdGl0bGUYASABKAkSPQoGbGFiZWxzGAIgAygLMi0uaGVkZGxlLnN0b3JhZ2UudjEuVGhyZWFkRG9jdW1lbnQuTGFiZWxzRW50cnkSLwoLY3JlYXRlX3RpbWUYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC2RlbGV0ZV90aW1lGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIcChRydW5fc3RhcnRlZF9zZXF1ZW5jZRgFIAEoBBIvCgVsZWFzZRgGIAEoCzIgLmhlZGRsZS5zdG9yYWdlLnYxLkxlYXNlRG9jdW1lbnQSDQoFZXBvY2gYByABKAQSNAoKbGFzdF9sZWFzZRgIIAEoCzIgLmhlZGRsZS5zdG9yYWdlLnYxLkxlYXNlRG9jdW1lbnQSDgoGcnVuX2lkGAkgASgJEisKA3J1bhgKIAEoCzIeLmhlZGRsZS5zdG9yYWdlLnYxLlJ1bkRvY3VtZW50EjQKCHJlcXVlc3RzGAsgAygLMiIuaGVkZGxlLnN0b3JhZ2UudjEuUmVxdWVzdERvY3VtZW50EjEKBnBhcmVudBgMIAEoCzIhLmhlZGRsZS5zdG9yYWdlLnYxLlBhcmVudERvY3VtZW50EjUKCXByb2Nlc3NlcxgNIAMoCzIiLmhlZGRsZS5zdG9yYWdlLnYxLlByb2Nlc3NEb2N1bWVudBIVCg1wcm9jZXNzX2NvdW50GA4gASgNEisKDGNsaWVudF90b29scxgPIAMoCzIVLmhlZGRsZS52MS5DbGllbnRUb29sEjkKC21jcF9zZXJ2ZXJzGBAgAygLMiQuaGVkZGxlLnN0b3JhZ2UudjEuTWNwU2VydmVyRG9jdW1lbnQSOQoLZGlzY292ZXJpZXMYESADKAsyJC5oZWRkbGUuc3RvcmFnZS52MS5EaXNjb3ZlcnlEb2N1bWVudBotCgtMYWJlbHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIk8KEURpc2NvdmVyeURvY3VtZW50EhQKDHNlcnZlcl9sYWJlbBgBIAEoCRIUCgxkaXNjb3ZlcnlfaWQYAiABKAkSDgoGc2hhMjU2GAMgASgMIkQKEU1jcFNlcnZlckRvY3VtZW50Eg0KBWxhYmVsGAEgASgJEgsKA3VybBgCIAEoCRITCgtoYWRfaGVhZGVycxgDIAEoCCJICg5QYXJlbnREb2N1bWVudBIRCgl0aHJlYWRfaWQYASABKAkSFAoMdG9vbF9jYWxsX2lkGAIgASgJEg0KBWRlcHRoGAMgASgNIowBCg9Qcm9jZXNzRG9jdW1lbnQSEgoKcHJvY2Vzc19pZBgBIAEoCRIUCgx0b29sX2NhbGxfaWQYAiABKAkSDgoGcnVuX2lkGAMgASgJEg8KB2NvbW1hbmQYBCABKAkSLgoKc3RhcnRfdGltZRgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiiQMKC1J1bkRvY3VtZW50EiYKB29wdGlvbnMYASABKAsyFS5oZWRkbGUudjEuUnVuT3B0aW9ucxIfCgV1c2FnZRgCIAEoCzIQLmhlZGRsZS52MS5Vc2FnZRINCgVzdGVwcxgDIAEoDRIuCgpzdGFydF90aW1lGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIXCg9zdG9wcGVkX2J5X3Rvb2wYBSABKAgSKQoIYW5zd2VyZWQYBiABKAsyFy5oZWRkbGUudjEuUnVuQ29tcGxldGVkEiwKCXN1c3BlbmRlZBgHIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIwCgxzdXNwZW5kX3RpbWUYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhsKE3BhcmVudF90b29sX2NhbGxfaWQYCSABKAkSDQoFZGVwdGgYCiABKA0SDQoFdGFza3MYCyABKA0SEwoLdGFza190b2tlbnMYDCABKAQiRQoPUmVxdWVzdERvY3VtZW50EhIKCnJlcXVlc3RfaWQYASABKAkSDgoGcnVuX2lkGAIgASgJEg4KBnNoYTI1NhgDIAEoDCK9AQoNTGVhc2VEb2N1bWVudBIUCgxyZWNvcmRpbmdfaWQYASABKAkSDQoFZXBvY2gYAiABKAQSEAoIcHJvZHVjZXIYAyABKAkSKwoIZHVyYXRpb24YBCABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SGQoRcHJvZHVjZXJfc2VxdWVuY2UYBSABKAQSFgoOZmlyc3Rfc2VxdWVuY2UYBiABKAQSFQoNbGFzdF9zZXF1ZW5jZRgHIAEoBCKfAQoQVG9vbENhbGxEb2N1bWVudBImCgl0b29sX2NhbGwYASABKAsyEy5oZWRkbGUudjEuVG9vbENhbGwSMgoIY29udGVudHMYAiADKAsyIC5oZWRkbGUuc3RvcmFnZS52MS5TdG9yZWRDb250ZW50Ei8KBWNsYWltGAMgASgLMiAuaGVkZGxlLnN0b3JhZ2UudjEuQ2xhaW1Eb2N1bWVudCKFAQoNQ2xhaW1Eb2N1bWVudBIUCgx0b2tlbl9zaGEyNTYYASABKAwSKwoIZHVyYXRpb24YAiABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SFwoPcmVwb3J0X3NlcXVlbmNlGAMgASgEEhgKEG91dHB1dF90cnVuY2F0ZWQYBCABKAgiTQoNU3RvcmVkQ29udGVudBIkCgRpbmZvGAEgASgLMhYuaGVkZGxlLnYxLkNvbnRlbnRJbmZvEhYKDnJlY2VpdmVkX2J5dGVzGAIgASgEYgZwcm90bzM", [file_google_protobuf_duration, file_google_protobuf_timestamp, file_heddle_v1_content, file_heddle_v1_event, file_heddle_v1_run_options, file_heddle_v1_tool_call, file_heddle_v1_tool_service]);
+  fileDesc("Ch9oZWRkbGUvc3RvcmFnZS92MS9zdG9yYWdlLnByb3RvEhFoZWRkbGUuc3RvcmFnZS52MSLSBgoOVGhyZWFkRG9jdW1lbnQSDQoFdGl0bGUYASABKAkSPQoGbGFiZWxzGAIgAygLMi0uaGVkZGxlLnN0b3JhZ2UudjEuVGhyZWFkRG9jdW1lbnQuTGFiZWxzRW50cnkSLwoLY3JlYXRlX3RpbWUYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC2RlbGV0ZV90aW1lGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIcChRydW5fc3RhcnRlZF9zZXF1ZW5jZRgFIAEoBBIvCgVsZWFzZRgGIAEoCzIgLmhlZGRsZS5zdG9yYWdlLnYxLkxlYXNlRG9jdW1lbnQSDQoFZXBvY2gYByABKAQSNAoKbGFzdF9sZWFzZRgIIAEoCzIgLmhlZGRsZS5zdG9yYWdlLnYxLkxlYXNlRG9jdW1lbnQSDgoGcnVuX2lkGAkgASgJEisKA3J1bhgKIAEoCzIeLmhlZGRsZS5zdG9yYWdlLnYxLlJ1bkRvY3VtZW50EjQKCHJlcXVlc3RzGAsgAygLMiIuaGVkZGxlLnN0b3JhZ2UudjEuUmVxdWVzdERvY3VtZW50EjEKBnBhcmVudBgMIAEoCzIhLmhlZGRsZS5zdG9yYWdlLnYxLlBhcmVudERvY3VtZW50EjUKCXByb2Nlc3NlcxgNIAMoCzIiLmhlZGRsZS5zdG9yYWdlLnYxLlByb2Nlc3NEb2N1bWVudBIVCg1wcm9jZXNzX2NvdW50GA4gASgNEisKDGNsaWVudF90b29scxgPIAMoCzIVLmhlZGRsZS52MS5DbGllbnRUb29sEjkKC21jcF9zZXJ2ZXJzGBAgAygLMiQuaGVkZGxlLnN0b3JhZ2UudjEuTWNwU2VydmVyRG9jdW1lbnQSOQoLZGlzY292ZXJpZXMYESADKAsyJC5oZWRkbGUuc3RvcmFnZS52MS5EaXNjb3ZlcnlEb2N1bWVudBI2CglyZXNwb25zZXMYEiADKAsyIy5oZWRkbGUuc3RvcmFnZS52MS5SZXNwb25zZURvY3VtZW50Gi0KC0xhYmVsc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEihQEKEFJlc3BvbnNlRG9jdW1lbnQSFgoOZmlyc3Rfc2VxdWVuY2UYASABKAQSDgoGcnVuX2lkGAIgASgJEhwKFHJ1bl9zdGFydGVkX3NlcXVlbmNlGAMgASgEEhoKEmlucHV0X2VuZF9zZXF1ZW5jZRgEIAEoBBIPCgdkZWxldGVkGAUgASgIIk8KEURpc2NvdmVyeURvY3VtZW50EhQKDHNlcnZlcl9sYWJlbBgBIAEoCRIUCgxkaXNjb3ZlcnlfaWQYAiABKAkSDgoGc2hhMjU2GAMgASgMIkQKEU1jcFNlcnZlckRvY3VtZW50Eg0KBWxhYmVsGAEgASgJEgsKA3VybBgCIAEoCRITCgtoYWRfaGVhZGVycxgDIAEoCCJICg5QYXJlbnREb2N1bWVudBIRCgl0aHJlYWRfaWQYASABKAkSFAoMdG9vbF9jYWxsX2lkGAIgASgJEg0KBWRlcHRoGAMgASgNIowBCg9Qcm9jZXNzRG9jdW1lbnQSEgoKcHJvY2Vzc19pZBgBIAEoCRIUCgx0b29sX2NhbGxfaWQYAiABKAkSDgoGcnVuX2lkGAMgASgJEg8KB2NvbW1hbmQYBCABKAkSLgoKc3RhcnRfdGltZRgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAinQMKC1J1bkRvY3VtZW50EiYKB29wdGlvbnMYASABKAsyFS5oZWRkbGUudjEuUnVuT3B0aW9ucxIfCgV1c2FnZRgCIAEoCzIQLmhlZGRsZS52MS5Vc2FnZRINCgVzdGVwcxgDIAEoDRIuCgpzdGFydF90aW1lGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIXCg9zdG9wcGVkX2J5X3Rvb2wYBSABKAgSKQoIYW5zd2VyZWQYBiABKAsyFy5oZWRkbGUudjEuUnVuQ29tcGxldGVkEiwKCXN1c3BlbmRlZBgHIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIwCgxzdXNwZW5kX3RpbWUYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhsKE3BhcmVudF90b29sX2NhbGxfaWQYCSABKAkSDQoFZGVwdGgYCiABKA0SDQoFdGFza3MYCyABKA0SEwoLdGFza190b2tlbnMYDCABKAQSEgoKdG9vbF9jYWxscxgNIAEoDSJFCg9SZXF1ZXN0RG9jdW1lbnQSEgoKcmVxdWVzdF9pZBgBIAEoCRIOCgZydW5faWQYAiABKAkSDgoGc2hhMjU2GAMgASgMIr0BCg1MZWFzZURvY3VtZW50EhQKDHJlY29yZGluZ19pZBgBIAEoCRINCgVlcG9jaBgCIAEoBBIQCghwcm9kdWNlchgDIAEoCRIrCghkdXJhdGlvbhgEIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIZChFwcm9kdWNlcl9zZXF1ZW5jZRgFIAEoBBIWCg5maXJzdF9zZXF1ZW5jZRgGIAEoBBIVCg1sYXN0X3NlcXVlbmNlGAcgASgEIp8BChBUb29sQ2FsbERvY3VtZW50EiYKCXRvb2xfY2FsbBgBIAEoCzITLmhlZGRsZS52MS5Ub29sQ2FsbBIyCghjb250ZW50cxgCIAMoCzIgLmhlZGRsZS5zdG9yYWdlLnYxLlN0b3JlZENvbnRlbnQSLwoFY2xhaW0YAyABKAsyIC5oZWRkbGUuc3RvcmFnZS52MS5DbGFpbURvY3VtZW50IoUBCg1DbGFpbURvY3VtZW50EhQKDHRva2VuX3NoYTI1NhgBIAEoDBIrCghkdXJhdGlvbhgCIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIXCg9yZXBvcnRfc2VxdWVuY2UYAyABKAQSGAoQb3V0cHV0X3RydW5jYXRlZBgEIAEoCCJNCg1TdG9yZWRDb250ZW50EiQKBGluZm8YASABKAsyFi5oZWRkbGUudjEuQ29udGVudEluZm8SFgoOcmVjZWl2ZWRfYnl0ZXMYAiABKARiBnByb3RvMw", [file_google_protobuf_duration, file_google_protobuf_timestamp, file_heddle_v1_content, file_heddle_v1_event, file_heddle_v1_run_options, file_heddle_v1_tool_call, file_heddle_v1_tool_service]);
 
 /**
  * A thread, apart from its events.
@@ -151,6 +151,13 @@ export type ThreadDocument = Message<"heddle.storage.v1.ThreadDocument"> & {
    * @generated from field: repeated heddle.storage.v1.DiscoveryDocument discoveries = 17;
    */
   discoveries: DiscoveryDocument[];
+
+  /**
+   * Its segments that are known as responses, oldest first.
+   *
+   * @generated from field: repeated heddle.storage.v1.ResponseDocument responses = 18;
+   */
+  responses: ResponseDocument[];
 };
 
 /**
@@ -159,6 +166,55 @@ export type ThreadDocument = Message<"heddle.storage.v1.ThreadDocument"> & {
  */
 export const ThreadDocumentSchema: GenMessage<ThreadDocument> = /*@__PURE__*/
   messageDesc(file_heddle_storage_v1_storage, 0);
+
+/**
+ * A segment of the thread's log that is known as a response. What its request said is a body of the run's id.
+ *
+ * @generated from message heddle.storage.v1.ResponseDocument
+ */
+export type ResponseDocument = Message<"heddle.storage.v1.ResponseDocument"> & {
+  /**
+   * Sequence of its first event.
+   *
+   * @generated from field: uint64 first_sequence = 1;
+   */
+  firstSequence: bigint;
+
+  /**
+   * The run.
+   *
+   * @generated from field: string run_id = 2;
+   */
+  runId: string;
+
+  /**
+   * Sequence of the run's first event.
+   *
+   * @generated from field: uint64 run_started_sequence = 3;
+   */
+  runStartedSequence: bigint;
+
+  /**
+   * Sequence of the last event that its request made.
+   *
+   * @generated from field: uint64 input_end_sequence = 4;
+   */
+  inputEndSequence: bigint;
+
+  /**
+   * It was deleted: nobody sees it any more.
+   *
+   * @generated from field: bool deleted = 5;
+   */
+  deleted: boolean;
+};
+
+/**
+ * Describes the message heddle.storage.v1.ResponseDocument.
+ * Use `create(ResponseDocumentSchema)` to create a new message.
+ */
+export const ResponseDocumentSchema: GenMessage<ResponseDocument> = /*@__PURE__*/
+  messageDesc(file_heddle_storage_v1_storage, 1);
 
 /**
  * A list of an MCP server's tools that the thread's log holds. The list is a body (`heddle.v1.GetToolDiscoveryResponse`) of the
@@ -194,7 +250,7 @@ export type DiscoveryDocument = Message<"heddle.storage.v1.DiscoveryDocument"> &
  * Use `create(DiscoveryDocumentSchema)` to create a new message.
  */
 export const DiscoveryDocumentSchema: GenMessage<DiscoveryDocument> = /*@__PURE__*/
-  messageDesc(file_heddle_storage_v1_storage, 1);
+  messageDesc(file_heddle_storage_v1_storage, 2);
 
 /**
  * An MCP server of one thread. What it must be told to let us in is not kept.
@@ -229,7 +285,7 @@ export type McpServerDocument = Message<"heddle.storage.v1.McpServerDocument"> &
  * Use `create(McpServerDocumentSchema)` to create a new message.
  */
 export const McpServerDocumentSchema: GenMessage<McpServerDocument> = /*@__PURE__*/
-  messageDesc(file_heddle_storage_v1_storage, 2);
+  messageDesc(file_heddle_storage_v1_storage, 3);
 
 /**
  * Where a thread of a delegated task comes from.
@@ -264,7 +320,7 @@ export type ParentDocument = Message<"heddle.storage.v1.ParentDocument"> & {
  * Use `create(ParentDocumentSchema)` to create a new message.
  */
 export const ParentDocumentSchema: GenMessage<ParentDocument> = /*@__PURE__*/
-  messageDesc(file_heddle_storage_v1_storage, 3);
+  messageDesc(file_heddle_storage_v1_storage, 4);
 
 /**
  * A background process that runs.
@@ -313,7 +369,7 @@ export type ProcessDocument = Message<"heddle.storage.v1.ProcessDocument"> & {
  * Use `create(ProcessDocumentSchema)` to create a new message.
  */
 export const ProcessDocumentSchema: GenMessage<ProcessDocument> = /*@__PURE__*/
-  messageDesc(file_heddle_storage_v1_storage, 4);
+  messageDesc(file_heddle_storage_v1_storage, 5);
 
 /**
  * A run of Heddle's own.
@@ -405,6 +461,13 @@ export type RunDocument = Message<"heddle.storage.v1.RunDocument"> & {
    * @generated from field: uint64 task_tokens = 12;
    */
   taskTokens: bigint;
+
+  /**
+   * Calls that its model has made.
+   *
+   * @generated from field: uint32 tool_calls = 13;
+   */
+  toolCalls: number;
 };
 
 /**
@@ -412,7 +475,7 @@ export type RunDocument = Message<"heddle.storage.v1.RunDocument"> & {
  * Use `create(RunDocumentSchema)` to create a new message.
  */
 export const RunDocumentSchema: GenMessage<RunDocument> = /*@__PURE__*/
-  messageDesc(file_heddle_storage_v1_storage, 5);
+  messageDesc(file_heddle_storage_v1_storage, 6);
 
 /**
  * A request that started a run.
@@ -447,7 +510,7 @@ export type RequestDocument = Message<"heddle.storage.v1.RequestDocument"> & {
  * Use `create(RequestDocumentSchema)` to create a new message.
  */
 export const RequestDocumentSchema: GenMessage<RequestDocument> = /*@__PURE__*/
-  messageDesc(file_heddle_storage_v1_storage, 6);
+  messageDesc(file_heddle_storage_v1_storage, 7);
 
 /**
  * A recording's hold on a thread. When it expires is kept in memory only: after a restart it gets a full term.
@@ -510,7 +573,7 @@ export type LeaseDocument = Message<"heddle.storage.v1.LeaseDocument"> & {
  * Use `create(LeaseDocumentSchema)` to create a new message.
  */
 export const LeaseDocumentSchema: GenMessage<LeaseDocument> = /*@__PURE__*/
-  messageDesc(file_heddle_storage_v1_storage, 7);
+  messageDesc(file_heddle_storage_v1_storage, 8);
 
 /**
  * A call, apart from its events: written with each event that changes its state.
@@ -545,7 +608,7 @@ export type ToolCallDocument = Message<"heddle.storage.v1.ToolCallDocument"> & {
  * Use `create(ToolCallDocumentSchema)` to create a new message.
  */
 export const ToolCallDocumentSchema: GenMessage<ToolCallDocument> = /*@__PURE__*/
-  messageDesc(file_heddle_storage_v1_storage, 8);
+  messageDesc(file_heddle_storage_v1_storage, 9);
 
 /**
  * A client's hold on a call. When it expires is kept in memory only: after a restart it gets a full term.
@@ -587,7 +650,7 @@ export type ClaimDocument = Message<"heddle.storage.v1.ClaimDocument"> & {
  * Use `create(ClaimDocumentSchema)` to create a new message.
  */
 export const ClaimDocumentSchema: GenMessage<ClaimDocument> = /*@__PURE__*/
-  messageDesc(file_heddle_storage_v1_storage, 9);
+  messageDesc(file_heddle_storage_v1_storage, 10);
 
 /**
  * A body of a call.
@@ -615,5 +678,5 @@ export type StoredContent = Message<"heddle.storage.v1.StoredContent"> & {
  * Use `create(StoredContentSchema)` to create a new message.
  */
 export const StoredContentSchema: GenMessage<StoredContent> = /*@__PURE__*/
-  messageDesc(file_heddle_storage_v1_storage, 10);
+  messageDesc(file_heddle_storage_v1_storage, 11);
 

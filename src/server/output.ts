@@ -1,7 +1,7 @@
 // An answer in bytes over either HTTP version. Nothing here throws or waits when the peer has gone: `onClose` says so.
 import type { OutgoingHttpHeaders } from "node:http";
 import { constants } from "node:http2";
-import type { Exchange, Http1Transport, Http2Transport } from "../../server/exchange.js";
+import type { Exchange, Http1Transport, Http2Transport } from "./exchange.js";
 
 export interface Output {
   /** The status line and headers, and whether HTTP trailers will follow the body. Once, and first. */

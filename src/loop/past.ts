@@ -1,0 +1,74 @@
+// What was said and called before a run, as its caller tells it: recorded as if it had happened in the run, so that the model, and
+// whoever reads the log, sees one conversation.
+import type { ThreadDraft } from "../recorder/thread-draft.js";
+import { newEvent, type ThreadEventInit } from "../thread/event.js";
+import { newId } from "../thread/ids.js";
+import { limits } from "../thread/limits.js";
+import { type ContentChunk, ContentRole, Executor, Role, ToolCallOutcome, ToolKind } from "../thread/schema.js";
+import { splitToUtf8Bytes } from "../thread/text.js";
+
+export type PastEntry =
+  | { readonly kind: "message"; readonly role: "user" | "assistant"; readonly text: string }
+  /** A call that somebody has run, and what came of it. */
+  | {
+      readonly kind: "call";
+      readonly name: string;
+      readonly input: string;
+      readonly output: string;
+      readonly isError: boolean;
+    };
+
+/** Contract: a run is open in the draft. */
+export function recordPast(draft: ThreadDraft, runId: string, entries: readonly PastEntry[]): void {
+  for (const entry of entries) {
+    if (entry.kind === "message") recordMessage(draft, runId, entry);
+    else recordCall(draft, runId, entry);
+  }
+}
+
+export function recordMessage(
+  draft: ThreadDraft,
+  runId: string,
+  { role, text }: { role: "user" | "assistant"; text: string },
+): void {
+  const messageId = newId();
+  const record = (payload: NonNullable<ThreadEventInit["payload"]>) => draft.record(newEvent({ runId, payload }));
+  const wireRole = role === "user" ? Role.USER : Role.ASSISTANT;
+  record({ case: "messageCreated", value: { messageId, role: wireRole } });
+  for (const piece of splitToUtf8Bytes(text, limits.ownDeltaBytes))
+    record({ case: "messageDelta", value: { messageId, text: piece } });
+  record({ case: "messageCompleted", value: { messageId } });
+}
+
+function recordCall(draft: ThreadDraft, runId: string, call: Extract<PastEntry, { kind: "call" }>): void {
+  const toolCallId = newId();
+  const { name: toolName, input, output, isError } = call;
+  const events = (payloads: readonly NonNullable<ThreadEventInit["payload"]>[]) =>
+    payloads.map((payload) => newEvent({ runId, payload }));
+  const source = { source: { case: "client" as const, value: { name: "" } } };
+  const outcome = isError ? ToolCallOutcome.FAILED : ToolCallOutcome.SUCCEEDED;
+  draft.recordBatch(
+    events([
+      { case: "toolCallCreated", value: { toolCallId, toolName, kind: ToolKind.OTHER, source } },
+      { case: "toolCallInputCompleted", value: { toolCallId } },
+      { case: "toolCallStarted", value: { toolCallId, executor: Executor.CLIENT } },
+      { case: "toolCallClaimed", value: { toolCallId, executorName: "the caller" } },
+    ]),
+    [body(toolCallId, "input", ContentRole.INPUT, input)],
+  );
+  const error = isError ? { error: { kind: "tool_error", message: "The tool failed" } } : {};
+  draft.recordBatch(events([{ case: "toolCallComplete", value: { toolCallId, outcome, ...error } }]), [
+    body(toolCallId, "result", ContentRole.RESULT, output),
+    body(toolCallId, "model", ContentRole.MODEL_TEXT, output),
+  ]);
+}
+
+const body = (toolCallId: string, contentId: string, role: ContentRole, text: string): ContentChunk => ({
+  $typeName: "heddle.v1.ContentChunk",
+  toolCallId,
+  contentId,
+  role,
+  mediaType: role === ContentRole.INPUT ? "application/json" : "text/plain",
+  offset: 0n,
+  data: Uint8Array.from(Buffer.from(text)),
+});

@@ -1,0 +1,127 @@
+// Items of calls, as they begin and as they end.
+import { ToolCallOutcome } from "../../thread/schema.js";
+import type { ShapedCall } from "./call-shapes.js";
+import { shapeEvents } from "./call-shapes.js";
+import { itemId } from "./response-id.js";
+import type { Item, ItemStatus, McpError } from "./wire.js";
+
+/** What is known of a call so far. */
+export interface CallFacts extends ShapedCall {
+  readonly toolCallId: string;
+  readonly threadId: string;
+  /** As the model has written it so far. */
+  readonly input: string;
+  /** A person was asked. */
+  readonly wasAsked: boolean;
+}
+
+/** How it ended. */
+export interface CallOutcome {
+  readonly outcome: ToolCallOutcome;
+  readonly error: { readonly kind: string; readonly code: string; readonly message: string } | undefined;
+  /** What the model was told. */
+  readonly output: string;
+  /** The result, where it is JSON. */
+  readonly result: unknown;
+  /** What the request wants to see. */
+  readonly include: readonly string[];
+}
+
+export const begunItem = (call: CallFacts): Item => itemOf(call, "in_progress", undefined);
+
+/** `ended` undefined: only its input is complete, which is all there is of a function that a client runs. */
+export function endedItem(call: CallFacts, ended: CallOutcome | undefined): Item {
+  if (!ended) return itemOf(call, "completed", undefined);
+  const status = statusOf(ended.outcome);
+  return itemOf(call, call.shape === "function" && status === "failed" ? "completed" : status, ended);
+}
+
+export const statusOf = (outcome: ToolCallOutcome): ItemStatus =>
+  outcome === ToolCallOutcome.SUCCEEDED
+    ? "completed"
+    : outcome === ToolCallOutcome.DISCARDED || outcome === ToolCallOutcome.CANCELLED
+      ? "incomplete"
+      : "failed";
+
+function itemOf(call: CallFacts, status: ItemStatus, ended: CallOutcome | undefined): Item {
+  const id = itemId(shapeEvents[call.shape].prefix, call.toolCallId);
+  switch (call.shape) {
+    case "function": {
+      const { name, input } = call;
+      const call_id = itemId("call", call.toolCallId);
+      return { id, type: "function_call", status, call_id, name, arguments: input };
+    }
+    case "mcp":
+      return {
+        id,
+        type: "mcp_call",
+        status,
+        approval_request_id: call.wasAsked ? itemId("mcpr", call.toolCallId) : null,
+        server_label: call.serverLabel,
+        name: call.name,
+        arguments: call.input,
+        output: ended && status === "completed" ? ended.output : null,
+        error: ended && status !== "completed" ? mcpError(ended) : null,
+      };
+    case "web_search": {
+      if (!ended) return { id, type: "web_search_call", status };
+      const query = textOf(parsed(call.input), "query");
+      const queries = query === "" ? [] : [query];
+      const sources = ended.include.includes("web_search_call.action.sources") ? { sources: sourcesOf(ended) } : {};
+      return { id, type: "web_search_call", status, action: { type: "search", query, queries, ...sources } };
+    }
+    case "file_search": {
+      const query = ended ? textOf(parsed(call.input), "query") : "";
+      const isWanted = ended?.include.includes("file_search_call.results") && status === "completed";
+      const results = ended && isWanted ? passagesOf(ended) : null;
+      return { id, type: "file_search_call", status, queries: query === "" ? [] : [query], results };
+    }
+    case "code_interpreter": {
+      const code = textOf(parsed(call.input), "code");
+      const container_id = itemId("cntr", call.threadId);
+      const isWanted = ended?.include.includes("code_interpreter_call.outputs");
+      const outputs = ended && isWanted ? [{ type: "logs" as const, logs: ended.output }] : ended ? null : [];
+      return { id, type: "code_interpreter_call", status, code: ended ? code : "", container_id, outputs };
+    }
+  }
+}
+
+/** What MCP and HTTP call their own errors is kept apart from what a tool says. */
+function mcpError({ error, output }: CallOutcome): McpError {
+  const { kind = "", code = "", message = output } = error ?? {};
+  if (kind === "protocol_error") return { type: "mcp_protocol_error", code: Number(code) || 0, message };
+  if (kind === "http_error") return { type: "http_error", code: Number(code) || 0, message };
+  return { type: "mcp_tool_execution_error", content: [{ type: "text", text: output || message }] };
+}
+
+type Json = Readonly<Record<string, unknown>>;
+
+export function parsed(text: string): Json {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isObject(value) ? value : {};
+  } catch {
+    return {};
+  }
+}
+
+const isObject = (value: unknown): value is Json => typeof value === "object" && value !== null;
+
+const textOf = (value: Json, field: string): string => (typeof value[field] === "string" ? value[field] : "");
+
+const listOf = (value: unknown, field: string): readonly Json[] => {
+  const list = isObject(value) ? value[field] : undefined;
+  return Array.isArray(list) ? list.filter(isObject) : [];
+};
+
+const sourcesOf = ({ result }: CallOutcome): unknown[] =>
+  listOf(result, "results").map((found) => ({ type: "url", url: textOf(found, "url") }));
+
+const passagesOf = ({ result }: CallOutcome): unknown[] =>
+  listOf(result, "passages").map((passage) => ({
+    file_id: `${textOf(passage, "collection")}/${textOf(passage, "document") || textOf(passage, "name")}`,
+    filename: textOf(passage, "document") || textOf(passage, "name"),
+    score: typeof passage["score"] === "number" ? passage["score"] : 0,
+    text: textOf(passage, "text"),
+    attributes: {},
+  }));

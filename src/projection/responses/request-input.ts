@@ -1,0 +1,109 @@
+// The input of a request: new words, answers to what an earlier response asked for, and, of callers that keep the conversation
+// themselves, all that was said before.
+import type { BeginRequest } from "../../responses.js";
+import { wrong } from "./errors.js";
+import type { InputItem } from "./request-shape.js";
+import { parseItemId } from "./response-id.js";
+
+type Past = BeginRequest["past"][number];
+
+export interface ReadInput extends Pick<BeginRequest, "text" | "past" | "outputs" | "approvals"> {
+  /** What the operator says, beside the request's own instructions. */
+  readonly instructions: readonly string[];
+  /** As the API lists them. */
+  readonly items: readonly unknown[];
+}
+
+export function readInput(input: string | readonly InputItem[], hasPrevious: boolean): ReadInput {
+  const items: readonly InputItem[] =
+    typeof input === "string" ? [{ role: "user", content: [{ type: "input_text", text: input }] }] : input;
+  const read = {
+    instructions: [] as string[],
+    past: [] as Past[],
+    outputs: [] as Output[],
+    approvals: [] as Approval[],
+  };
+  const called = new Map<string, { name: string; input: string; index: number }>();
+  for (const [index, item] of items.entries()) take(read, item, { index, called, hasPrevious });
+  const [open] = called.values();
+  if (open) throw wrong("input", `No tool output found for function call ${[...called.keys()][0]?.slice(0, 100)}.`);
+  const last = read.past.at(-1);
+  const isUsers = last?.kind === "message" && last.role === "user";
+  const text = isUsers ? last.text : "";
+  if (isUsers) read.past.pop();
+  if (text === "" && read.past.length + read.outputs.length + read.approvals.length === 0)
+    throw wrong("input", "Input must say something: text, or an answer to a call.", "missing_required_parameter");
+  return { ...read, text, items: items.map(withId) };
+}
+
+type Output = BeginRequest["outputs"][number];
+type Approval = BeginRequest["approvals"][number];
+
+interface Around {
+  readonly index: number;
+  readonly called: Map<string, { name: string; input: string; index: number }>;
+  readonly hasPrevious: boolean;
+}
+
+function take(
+  read: { instructions: string[]; past: Past[]; outputs: Output[]; approvals: Approval[] },
+  item: InputItem,
+  { index, called, hasPrevious }: Around,
+): void {
+  const param = `input[${index}]`;
+  if ("role" in item && typeof item.role === "string") {
+    const text = textOf(item.content as Content);
+    if (item.role === "system" || item.role === "developer") read.instructions.push(text);
+    else if (text !== "") read.past.push({ kind: "message", role: item.role as "user" | "assistant", text });
+    return;
+  }
+  switch (item.type) {
+    case "function_call":
+      called.set(item.call_id, { name: item.name, input: item.arguments, index });
+      return;
+    case "function_call_output": {
+      const output = typeof item.output === "string" ? item.output : item.output.map(({ text }) => text).join("\n");
+      const call = called.get(item.call_id);
+      called.delete(item.call_id);
+      if (call) read.past.push({ kind: "call", name: call.name, input: call.input, output, isError: false });
+      else read.outputs.push({ toolCallId: answered(item.call_id, `${param}.call_id`, hasPrevious), output });
+      return;
+    }
+    case "mcp_call":
+      read.past.push({
+        kind: "call",
+        name: item.name,
+        input: item.arguments,
+        output: item.output ?? "",
+        isError: !item.output,
+      });
+      return;
+    case "mcp_approval_response": {
+      const toolCallId = parseItemId("mcpr", item.approval_request_id);
+      if (!toolCallId || !hasPrevious)
+        throw wrong(`${param}.approval_request_id`, "There is no such approval request.");
+      read.approvals.push({ toolCallId, isAllowed: item.approve, reason: item.reason ?? "" });
+      return;
+    }
+    default:
+      return;
+  }
+}
+
+/** A call of the response before. */
+function answered(callId: string, param: string, hasPrevious: boolean): string {
+  const toolCallId = parseItemId("call", callId);
+  if (toolCallId && hasPrevious) return toolCallId;
+  throw wrong(param, `No tool call found for function call output with call_id ${callId.slice(0, 100)}.`);
+}
+
+type Content = string | readonly { readonly type: string; readonly text?: string; readonly refusal?: string }[];
+
+const textOf = (content: Content): string =>
+  typeof content === "string" ? content : content.map(({ text, refusal }) => text ?? refusal ?? "").join("\n");
+
+const withId = (item: InputItem, index: number): unknown => ({
+  id: `item_${index}`,
+  ...("role" in item && { type: "message", status: "completed" }),
+  ...item,
+});

@@ -1,0 +1,187 @@
+// What POST /v1/responses takes. Strict: a field that is not known, or not supported, is refused by name.
+import { z } from "zod";
+import { wrong } from "./errors.js";
+
+const text = z.string();
+const inputText = z.strictObject({ type: z.literal("input_text"), text });
+const outputText = z.looseObject({ type: z.literal("output_text"), text });
+const refusal = z.strictObject({ type: z.literal("refusal"), refusal: text });
+const part = z.discriminatedUnion("type", [inputText, outputText, refusal]);
+const content = z.union([text, z.array(part)]);
+
+const message = z.strictObject({
+  type: z.literal("message").optional(),
+  id: text.nullish(),
+  status: text.nullish(),
+  role: z.enum(["user", "assistant", "system", "developer"]),
+  content,
+  phase: text.nullish(),
+});
+
+const functionCall = z.looseObject({ type: z.literal("function_call"), call_id: text, name: text, arguments: text });
+const functionOutput = z.strictObject({
+  type: z.literal("function_call_output"),
+  id: text.nullish(),
+  status: text.nullish(),
+  call_id: text,
+  output: z.union([text, z.array(inputText)]),
+});
+const mcpCall = z.looseObject({
+  type: z.literal("mcp_call"),
+  name: text,
+  arguments: text,
+  output: text.nullish(),
+});
+const approvalResponse = z.strictObject({
+  type: z.literal("mcp_approval_response"),
+  id: text.nullish(),
+  approval_request_id: text,
+  approve: z.boolean(),
+  reason: text.nullish(),
+});
+/** Of an earlier response, sent back as it was: the server has no use for them. */
+const keptBack = z.looseObject({
+  type: z.enum([
+    "reasoning",
+    "mcp_list_tools",
+    "mcp_approval_request",
+    "web_search_call",
+    "file_search_call",
+    "code_interpreter_call",
+  ]),
+});
+
+const item = z.union([message, functionCall, functionOutput, mcpCall, approvalResponse, keptBack]);
+export type InputItem = z.output<typeof item>;
+
+const functionTool = z.strictObject({
+  type: z.literal("function"),
+  name: z.string().regex(/^[a-zA-Z0-9_-]{1,64}$/, "must be 1 to 64 characters of a-z A-Z 0-9 _ -"),
+  description: text.nullish(),
+  parameters: z.record(z.string(), z.unknown()).nullish(),
+  strict: z.boolean().nullish(),
+});
+
+const names = z.union([z.array(text), z.looseObject({ tool_names: z.array(text).optional() })]);
+const mcpTool = z.strictObject({
+  type: z.literal("mcp"),
+  server_label: z.string().min(1).max(64),
+  server_url: text.nullish(),
+  server_description: text.nullish(),
+  headers: z.record(z.string(), text).nullish(),
+  authorization: text.nullish(),
+  allowed_tools: names.nullish(),
+  require_approval: z
+    .union([
+      z.enum(["always", "never"]),
+      z.strictObject({
+        always: z.looseObject({ tool_names: z.array(text).optional() }).optional(),
+        never: z.looseObject({ tool_names: z.array(text).optional() }).optional(),
+      }),
+    ])
+    .nullish(),
+});
+
+const webSearch = z.looseObject({
+  type: z.enum(["web_search", "web_search_2025_08_26", "web_search_preview", "web_search_preview_2025_03_11"]),
+});
+const fileSearch = z.looseObject({ type: z.literal("file_search") });
+const codeInterpreter = z.looseObject({ type: z.literal("code_interpreter") });
+
+const tool = z.discriminatedUnion("type", [functionTool, mcpTool, webSearch, fileSearch, codeInterpreter]);
+export type RequestedTool = z.output<typeof tool>;
+
+const toolChoice = z.union([
+  z.enum(["auto", "none", "required"]),
+  z.strictObject({ type: z.literal("function"), name: text }),
+  z.strictObject({ type: z.literal("mcp"), server_label: text, name: text.nullish() }),
+  z.strictObject({ type: z.enum(["web_search", "web_search_preview", "file_search", "code_interpreter"]) }),
+]);
+
+export const includable = [
+  "web_search_call.action.sources",
+  "file_search_call.results",
+  "code_interpreter_call.outputs",
+  "message.output_text.logprobs",
+  "reasoning.encrypted_content",
+] as const;
+
+const request = z.strictObject({
+  model: text.nullish(),
+  input: z.union([text, z.array(item)]).nullish(),
+  instructions: text.nullish(),
+  previous_response_id: text.nullish(),
+  stream: z.boolean().nullish(),
+  stream_options: z.strictObject({ include_obfuscation: z.boolean().optional() }).nullish(),
+  store: z.boolean().nullish(),
+  background: z.boolean().nullish(),
+  metadata: z.record(z.string().max(64), z.string().max(512)).nullish(),
+  tools: z.array(tool).max(128).nullish(),
+  tool_choice: toolChoice.nullish(),
+  parallel_tool_calls: z.boolean().nullish(),
+  max_output_tokens: z.int().min(1).nullish(),
+  max_tool_calls: z.int().min(1).nullish(),
+  temperature: z.number().min(0).max(2).nullish(),
+  top_p: z.number().min(0).max(1).nullish(),
+  include: z.array(z.enum(includable)).nullish(),
+  text: z
+    .strictObject({ format: z.strictObject({ type: z.literal("text") }).optional(), verbosity: text.nullish() })
+    .nullish(),
+  reasoning: z.looseObject({}).nullish(),
+  truncation: z.enum(["auto", "disabled"]).nullish(),
+  service_tier: z.enum(["auto", "default"]).nullish(),
+  top_logprobs: z.literal(0).nullish(),
+  user: text.nullish(),
+  safety_identifier: text.nullish(),
+  prompt_cache_key: text.nullish(),
+  prompt_cache_retention: text.nullish(),
+});
+
+export type ResponseRequest = z.output<typeof request>;
+
+/** Throws an ApiError that names the field. */
+export function parseRequest(body: string): ResponseRequest {
+  const checked = request.safeParse(parsedJson(body));
+  if (checked.success) return checked.data;
+  const { param, message } = problemOf(checked.error.issues[0]!);
+  throw wrong(param, message, message.startsWith("Unknown parameter") ? "unknown_parameter" : "invalid_value");
+}
+
+function parsedJson(body: string): unknown {
+  try {
+    return JSON.parse(body);
+  } catch {
+    throw wrong("", "We could not parse the JSON body of your request.", "invalid_json");
+  }
+}
+
+interface Problem {
+  readonly param: string;
+  readonly message: string;
+}
+
+/** Of alternatives, the one that came closest: its problem lies deepest. */
+function problemOf(issue: z.core.$ZodIssue, above: readonly PropertyKey[] = []): Problem {
+  const path = [...above, ...issue.path];
+  if (issue.code === "unrecognized_keys") {
+    const param = dotted([...path, issue.keys[0]!]);
+    return { param, message: `Unknown parameter: '${param}'.` };
+  }
+  if (issue.code === "invalid_union" && issue.errors.length > 0) {
+    const inner = issue.errors
+      .flatMap(([first]) => (first ? [first] : []))
+      .toSorted((a, b) => depthOf(b) - depthOf(a))[0];
+    if (inner && depthOf(inner) > 0) return problemOf(inner, path);
+  }
+  const param = dotted(path);
+  return { param, message: `Invalid value for '${param}': ${issue.message}.` };
+}
+
+const depthOf = ({ path, code }: z.core.$ZodIssue): number => path.length + (code === "unrecognized_keys" ? 1 : 0);
+
+const dotted = (path: readonly PropertyKey[]): string =>
+  path.reduce<string>(
+    (text, part) =>
+      typeof part === "number" ? `${text}[${part}]` : text === "" ? String(part) : `${text}.${String(part)}`,
+    "",
+  );

@@ -1,0 +1,77 @@
+// The tools that a caller names: naming one is the caller's consent that it runs.
+import type { BroughtServer } from "../../threads.js";
+import { ownLabel } from "./call-shapes.js";
+import { wrong } from "./errors.js";
+import type { RequestedTool } from "./request-shape.js";
+
+export interface AskedTools {
+  readonly allowed: string[];
+  readonly approved: string[];
+  readonly guarded: string[];
+  readonly functions: { name: string; description: string; inputSchemaJson: string }[];
+  readonly servers: BroughtServer[];
+}
+
+const hosted = ["web_search", "file_search", "code_interpreter"] as const;
+
+/** A hosted tool by any of its names. */
+export const hostedName = (type: string): (typeof hosted)[number] | "" =>
+  hosted.find((name) => type.startsWith(name)) ?? "";
+
+export function toolsOf(tools: readonly RequestedTool[], offered: { readonly tools: readonly string[] }): AskedTools {
+  const asked: AskedTools = { allowed: [], approved: [], guarded: [], functions: [], servers: [] };
+  for (const [index, tool] of tools.entries()) {
+    const param = `tools[${index}]`;
+    if (tool.type === "function") addFunction(asked, tool);
+    else if (tool.type === "mcp") addServer(asked, tool, { param, offered: offered.tools });
+    else addHosted(asked, hostedName(tool.type), { param, offered: offered.tools });
+  }
+  return asked;
+}
+
+function addFunction(asked: AskedTools, tool: Extract<RequestedTool, { type: "function" }>): void {
+  asked.allowed.push(tool.name);
+  const schema = { type: "object", ...tool.parameters };
+  asked.functions.push({
+    name: tool.name,
+    description: tool.description ?? tool.name,
+    inputSchemaJson: JSON.stringify(schema),
+  });
+}
+
+interface Around {
+  readonly param: string;
+  readonly offered: readonly string[];
+}
+
+function addHosted(asked: AskedTools, name: string, { param, offered }: Around): void {
+  if (!offered.includes(name)) throw wrong(param, `This server does not offer ${name}.`, "unsupported_tool");
+  asked.allowed.push(name);
+  asked.approved.push(name);
+}
+
+function addServer(asked: AskedTools, tool: Extract<RequestedTool, { type: "mcp" }>, { param, offered }: Around): void {
+  const { server_label: label, server_url: url } = tool;
+  const isOwn = label === ownLabel && !url;
+  const names = Array.isArray(tool.allowed_tools) ? tool.allowed_tools : tool.allowed_tools?.tool_names;
+  const prefix = isOwn ? "" : `mcp__${label.replace(/[^a-zA-Z0-9_-]/g, "_")}__`;
+  const own = offered.filter((name) => !hosted.some((other) => other === name));
+  const all = isOwn ? own : [`${prefix}*`];
+  const named = (list: readonly string[]): string[] => list.map((name) => `${prefix}${name}`);
+  const unknown = isOwn ? names?.find((name) => !own.includes(name)) : undefined;
+  if (unknown !== undefined) throw wrong(`${param}.allowed_tools`, `There is no tool ${unknown.slice(0, 64)}.`);
+  asked.allowed.push(...(names ? named(names) : all));
+  const approval = tool.require_approval ?? (isOwn ? undefined : "always");
+  if (approval === "always") asked.guarded.push(...all);
+  else if (approval === "never") asked.approved.push(...(isOwn ? [] : all));
+  else if (approval) {
+    asked.guarded.push(...named(approval.always?.tool_names ?? []));
+    if (!isOwn) asked.approved.push(...named(approval.never?.tool_names ?? []));
+  }
+  if (url) asked.servers.push({ label, url, headers: headersOf(tool) });
+}
+
+const headersOf = ({ headers, authorization }: Extract<RequestedTool, { type: "mcp" }>): Record<string, string> => ({
+  ...headers,
+  ...(authorization && { authorization: `Bearer ${authorization}` }),
+});

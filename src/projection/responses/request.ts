@@ -1,0 +1,128 @@
+// From what a caller asks to what a run is given: the conversation, the tools it may use, and what is echoed.
+import { create } from "@bufbuild/protobuf";
+import type { BeginRequest } from "../../responses.js";
+import { ClientToolSchema, type RunOptions, RunOptionsSchema, ToolChoiceMode } from "../../thread/schema.js";
+import { wrong } from "./errors.js";
+import { readInput } from "./request-input.js";
+import type { RequestedTool, ResponseRequest } from "./request-shape.js";
+import { hostedName, toolsOf } from "./request-tools.js";
+import { parseResponseId } from "./response-id.js";
+import type { Echo } from "./wire.js";
+
+/** What the server has. */
+export interface Offered {
+  readonly models: readonly string[];
+  readonly defaultModel: string;
+  /** Built-in tools, by name. */
+  readonly tools: readonly string[];
+}
+
+/** What is kept with a response. */
+export interface ResponseRecord {
+  readonly echo: Echo;
+  readonly input: readonly unknown[];
+}
+
+export interface Understood {
+  readonly begin: Omit<BeginRequest, "record">;
+  readonly previous: ReturnType<typeof parseResponseId>;
+  readonly record: ResponseRecord;
+  readonly isStream: boolean;
+}
+
+export function understand(request: ResponseRequest, offered: Offered): Understood {
+  const previousId = request.previous_response_id ?? null;
+  const previous = previousId === null ? undefined : parseResponseId(previousId);
+  if (previousId !== null && !previous)
+    throw wrong(
+      "previous_response_id",
+      `Previous response with id '${previousId.slice(0, 100)}' not found.`,
+      "previous_response_not_found",
+    );
+  if (request.background && request.store === false) throw wrong("background", "Background mode requires store=true.");
+  const input = readInput(request.input ?? [], previous !== undefined);
+  const tools = toolsOf(request.tools ?? [], offered);
+  const model = modelOf(request.model ?? "", offered);
+  const options = create(RunOptionsSchema, {
+    model,
+    instructions: [request.instructions ?? "", ...input.instructions].filter(Boolean).join("\n\n"),
+    parallelToolCalls: request.parallel_tool_calls ?? true,
+    maxOutputTokens: request.max_output_tokens ?? 0,
+    maxToolCalls: request.max_tool_calls ?? 0,
+    ...(typeof request.temperature === "number" && { temperature: request.temperature }),
+    ...(typeof request.top_p === "number" && { topP: request.top_p }),
+    onlyAllowedTools: true,
+    endWhenUnclaimed: true,
+    allowedTools: tools.allowed,
+    approvedTools: tools.approved,
+    guardedTools: tools.guarded,
+    clientTools: tools.functions.map((tool) => create(ClientToolSchema, tool)),
+    ...choiceOf(request.tool_choice),
+  });
+  const { text, past, outputs, approvals } = input;
+  return {
+    begin: { text, past, outputs, approvals, options, mcpServers: tools.servers },
+    previous,
+    record: { echo: echoOf(request, model), input: input.items },
+    isStream: request.stream === true,
+  };
+}
+
+/** A name as OpenAI's clients have it, without the provider, is taken for the one that is offered. */
+function modelOf(name: string, { models, defaultModel }: Offered): string {
+  if (name === "" || name === "heddle") return defaultModel;
+  return models.includes(name)
+    ? name
+    : (models.find((offered) => offered.slice(offered.indexOf(":") + 1) === name) ?? name);
+}
+
+function choiceOf(
+  choice: ResponseRequest["tool_choice"],
+): Pick<RunOptions, never> & { toolChoice?: { mode: ToolChoiceMode; toolName?: string } } {
+  if (!choice || choice === "auto") return {};
+  if (choice === "none") return { toolChoice: { mode: ToolChoiceMode.NONE } };
+  if (choice === "required") return { toolChoice: { mode: ToolChoiceMode.REQUIRED } };
+  if (choice.type === "function") return { toolChoice: { mode: ToolChoiceMode.NAMED, toolName: choice.name } };
+  if (choice.type === "mcp") return { toolChoice: { mode: ToolChoiceMode.REQUIRED } };
+  return { toolChoice: { mode: ToolChoiceMode.NAMED, toolName: hostedName(choice.type) } };
+}
+
+function echoOf(request: ResponseRequest, model: string): Echo {
+  return {
+    model,
+    instructions: request.instructions ?? null,
+    previous_response_id: request.previous_response_id ?? null,
+    tools: (request.tools ?? []).map(echoedTool),
+    tool_choice: request.tool_choice ?? "auto",
+    parallel_tool_calls: request.parallel_tool_calls ?? true,
+    temperature: request.temperature ?? 1,
+    top_p: request.top_p ?? 1,
+    max_output_tokens: request.max_output_tokens ?? null,
+    max_tool_calls: request.max_tool_calls ?? null,
+    metadata: request.metadata ?? {},
+    store: request.store ?? true,
+    background: request.background ?? false,
+    include: request.include ?? [],
+    text: request.text ?? { format: { type: "text" } },
+    reasoning: request.reasoning ?? { effort: null, summary: null },
+    truncation: request.truncation ?? "disabled",
+    service_tier: "default",
+    top_logprobs: 0,
+    presence_penalty: 0,
+    frequency_penalty: 0,
+    safety_identifier: request.safety_identifier ?? null,
+    prompt_cache_key: request.prompt_cache_key ?? null,
+    user: request.user ?? null,
+  };
+}
+
+/** What lets us in at a server is never kept, nor shown. */
+function echoedTool(tool: RequestedTool): unknown {
+  if (tool.type === "function") {
+    const { type, name, description = null, parameters = null, strict = null } = tool;
+    return { type, name, description, parameters, strict };
+  }
+  if (tool.type !== "mcp") return tool;
+  const { headers: _, authorization: __, ...shown } = tool;
+  return shown;
+}

@@ -1,0 +1,265 @@
+// The verbs of the Responses door: threads and responses are the same things, seen through two APIs. A response is a segment of a
+// thread's log: it begins where a request started a run or went on with one, and ends where the run is over or waits.
+import { create, fromBinary } from "@bufbuild/protobuf";
+import type { EventLog, ThreadKey } from "./log/event-log.js";
+import { claimCall, completeCall } from "./loop/claimed-call.js";
+import { readConversation } from "./loop/conversation.js";
+import { answerApproval } from "./loop/parked.js";
+import { type PastEntry, recordMessage } from "./loop/past.js";
+import type { Runs } from "./loop/runs.js";
+import type { ThreadDraft } from "./recorder/thread-draft.js";
+import { HeddleError, isError } from "./thread/errors.js";
+import type { ThreadEvent } from "./thread/event.js";
+import { defaultTenant, newId, type ThreadId, type ToolCallId } from "./thread/ids.js";
+import { limits } from "./thread/limits.js";
+import {
+  ApprovalDecision,
+  type ResponseDocument,
+  ResponseDocumentSchema,
+  type RunOptions,
+  type ThreadDocument,
+  ThreadDocumentSchema,
+  ToolCallOutcome,
+} from "./thread/schema.js";
+import { type BroughtServer, keyOf, type Threads } from "./threads.js";
+
+/** Where a response begins. */
+export interface Segment {
+  readonly threadId: string;
+  readonly first: bigint;
+}
+
+export interface BeginRequest {
+  /** The user's last words. Empty: the model answers to what came before. */
+  readonly text: string;
+  readonly past: readonly PastEntry[];
+  /** What came of functions that the caller has run. */
+  readonly outputs: readonly { readonly toolCallId: string; readonly output: string }[];
+  readonly approvals: readonly { readonly toolCallId: string; readonly isAllowed: boolean; readonly reason: string }[];
+  readonly options: RunOptions;
+  readonly mcpServers: readonly BroughtServer[];
+  /** What is kept with it, for whoever shows it: text. */
+  readonly record: string;
+}
+
+export interface StoredResponse extends Segment {
+  readonly runId: string;
+  /** Sequence of the run's first event. */
+  readonly runStarted: bigint;
+  /** Sequence of the last event that its request made. */
+  readonly inputEnd: bigint;
+  readonly record: string;
+}
+
+interface ResponsesParts {
+  readonly log: EventLog;
+  readonly runs: Runs;
+  readonly threads: Threads;
+}
+
+/** Responses of one thread that can be asked for. */
+const remembered = 1000;
+
+export class Responses {
+  readonly #parts: ResponsesParts;
+
+  constructor(parts: ResponsesParts) {
+    this.#parts = parts;
+  }
+
+  /** Resolves once it has begun. */
+  async begin(request: BeginRequest, previous?: Segment): Promise<Segment> {
+    if (!previous) return this.#beginThread(request, []);
+    const { key, document, response, next } = await this.#find(previous);
+    // Somebody has gone on from it already: this is another way to go on.
+    if (next) return this.#beginThread(request, await this.#pastOf(key, next.firstSequence - 1n));
+    if (document.runId === response.runId) return this.#goOn(key, response, request);
+    return this.#start(key, request, []);
+  }
+
+  async get(segment: Segment): Promise<StoredResponse> {
+    const { key, response } = await this.#find(segment);
+    const { runId, runStartedSequence: runStarted, inputEndSequence: inputEnd } = response;
+    return { ...segment, runId, runStarted, inputEnd, record: await this.#record(key, response) };
+  }
+
+  /** The events of its run from the first one on, also those that are to come. */
+  follow({ threadId, runStarted }: StoredResponse, signal: AbortSignal): AsyncGenerator<ThreadEvent> {
+    return this.#parts.threads.follow({ threadId, afterSequence: runStarted - 1n, follow: true }, signal);
+  }
+
+  /** The same, as far as they are stored. */
+  stored({ threadId, runStarted }: StoredResponse): AsyncGenerator<ThreadEvent> {
+    const request = { threadId, afterSequence: runStarted - 1n, follow: false };
+    return this.#parts.threads.follow(request, new AbortController().signal);
+  }
+
+  /** One that is over is left as it is. */
+  async cancel({ threadId, runId }: StoredResponse): Promise<void> {
+    try {
+      await this.#parts.runs.cancel(keyOf(threadId), runId);
+    } catch (error) {
+      if (!isError(error, "run_not_found")) throw error;
+    }
+  }
+
+  /** Nobody sees it any more; with its last response a thread goes. */
+  async delete(stored: StoredResponse): Promise<void> {
+    await this.cancel(stored);
+    const key = keyOf(stored.threadId);
+    const isLast = await this.#parts.threads.change(key, (draft) => {
+      const responses = draft.document.responses.map((response) =>
+        response.firstSequence === stored.first ? { ...response, deleted: true } : response,
+      );
+      draft.changeDocument({ responses });
+      return responses.every(({ deleted }) => deleted);
+    });
+    if (isLast) await this.#parts.threads.delete(stored.threadId);
+  }
+
+  async #beginThread(request: BeginRequest, past: readonly PastEntry[]): Promise<Segment> {
+    const { mcpServers } = request;
+    const { id } = await this.#parts.threads.create({ threadId: "", title: "", labels: {}, mcpServers });
+    return this.#start(keyOf(id), request, past);
+  }
+
+  async #start(key: ThreadKey, request: BeginRequest, before: readonly PastEntry[]): Promise<Segment> {
+    refuseAnswers(request);
+    const { text, options } = request;
+    let first = 0n;
+    await this.#parts.runs.start(key, {
+      requestId: newId(),
+      text,
+      options,
+      past: [...before, ...request.past],
+      note: (draft, begun) => {
+        first = begun.first;
+        keep(draft, { ...begun, runStarted: begun.first, record: request.record });
+      },
+    });
+    return { threadId: key.threadId, first };
+  }
+
+  /** Every call that waits must be answered: a run that goes on with half of its answers would wait again at once. */
+  async #goOn(key: ThreadKey, before: ResponseDocument, request: BeginRequest): Promise<Segment> {
+    let first = 0n;
+    const { runId, runStartedSequence: runStarted } = before;
+    await this.#parts.runs.goOn(key, runId, (draft) => {
+      first = draft.head + 1n;
+      for (const output of request.outputs) answerCall(draft, output);
+      for (const { toolCallId, isAllowed, reason } of request.approvals) {
+        const decision = isAllowed ? ApprovalDecision.ALLOWED : ApprovalDecision.DENIED;
+        const sha256 = draft.state.calls.get(toolCallId)?.call.approval?.approvalSha256;
+        answerApproval(draft, toolCallId, { decision, reason, resolvedBy: "the caller", sha256 });
+      }
+      const open = [...draft.state.calls.values()].find(
+        ({ state }) => state === "awaiting_approval" || state === "offered",
+      );
+      if (open) throw unanswered(open.call.id);
+      for (const entry of request.past) if (entry.kind === "message") recordMessage(draft, runId, entry);
+      if (request.text !== "") recordMessage(draft, runId, { role: "user", text: request.text });
+      keep(draft, { runId, first, runStarted, record: request.record });
+      const answered = [...request.outputs, ...request.approvals].map(({ toolCallId }) => toolCallId);
+      return { answered, asked: request.options };
+    });
+    return { threadId: key.threadId, first };
+  }
+
+  async #pastOf(key: ThreadKey, upTo: bigint): Promise<PastEntry[]> {
+    const { messages } = await readConversation(this.#parts.log, key, upTo);
+    const results = new Map(
+      messages.flatMap((message) => (message.role === "tool" ? [[message.callId, message]] : [])),
+    );
+    return messages.flatMap((message): PastEntry[] => {
+      if (message.role === "tool") return [];
+      const said: PastEntry[] =
+        message.text === "" ? [] : [{ kind: "message", role: message.role, text: message.text }];
+      if (message.role === "user") return said;
+      const calls = message.calls.map(({ id, name, input }): PastEntry => {
+        const { text = "", isError = true } = results.get(id) ?? {};
+        return { kind: "call", name, input, output: text, isError };
+      });
+      return [...said, ...calls];
+    });
+  }
+
+  async #find({ threadId, first }: Segment): Promise<Found> {
+    const key = { tenant: defaultTenant, threadId: threadId as ThreadId };
+    const stored = await this.#parts.log.readThread(key);
+    if (!stored || stored.removed) throw notFound();
+    const document = fromBinary(ThreadDocumentSchema, stored.document);
+    const at = document.responses.findIndex(({ firstSequence }) => firstSequence === first);
+    const response = document.responses[at];
+    if (!response || response.deleted) throw notFound();
+    return { key, document, response, next: document.responses[at + 1] };
+  }
+
+  async #record(key: ThreadKey, response: ResponseDocument): Promise<string> {
+    const pieces: Uint8Array[] = [];
+    for (let offset = 0; ; ) {
+      const piece = await this.#parts.log.readBody(key, bodyOf(response), {
+        offset,
+        maxBytes: limits.contentChunkBytes,
+      });
+      if (!piece?.length) return Buffer.concat(pieces).toString("utf8");
+      pieces.push(piece);
+      offset += piece.length;
+    }
+  }
+}
+
+interface Found {
+  readonly key: ThreadKey;
+  readonly document: ThreadDocument;
+  readonly response: ResponseDocument;
+  /** The one that went on from it in the same thread. */
+  readonly next: ResponseDocument | undefined;
+}
+
+const bodyOf = ({ runId, firstSequence }: Pick<ResponseDocument, "runId" | "firstSequence">) => ({
+  callId: runId as ToolCallId,
+  contentId: `response-${firstSequence}`,
+});
+
+/** Contract: everything that the request itself makes is on the draft. */
+function keep(
+  draft: ThreadDraft,
+  { runId, first, runStarted, record }: { runId: string; first: bigint; runStarted: bigint; record: string },
+): void {
+  const response = create(ResponseDocumentSchema, {
+    firstSequence: first,
+    runId,
+    runStartedSequence: runStarted,
+    inputEndSequence: draft.head,
+  });
+  draft.changeDocument({ responses: [...draft.document.responses, response].slice(-remembered) });
+  const bytes = Buffer.from(draft.redactions.whole(record));
+  for (let offset = 0; offset < bytes.length; offset += limits.contentChunkBytes)
+    draft.bodies.push({
+      ...bodyOf(response),
+      offset,
+      bytes: bytes.subarray(offset, offset + limits.contentChunkBytes),
+    });
+}
+
+/** The caller ran it: it claims the call, and ends it. */
+function answerCall(draft: ThreadDraft, { toolCallId, output }: BeginRequest["outputs"][number]): void {
+  const leaseMs = limits.leaseMs.default;
+  claimCall(draft, toolCallId, { executorName: "the caller", token: newId(), leaseMs });
+  const { toolName = "the function" } = draft.state.calls.get(toolCallId)?.call ?? {};
+  completeCall(draft, toolCallId, {
+    complete: { toolCallId, outcome: ToolCallOutcome.SUCCEEDED, summary: `Ran ${toolName}` },
+    result: Buffer.from(output),
+  });
+}
+
+function refuseAnswers({ outputs, approvals }: BeginRequest): void {
+  const answered = outputs[0] ?? approvals[0];
+  if (answered)
+    throw new HeddleError("tool_call_over", "The response does not wait for this answer", { detail: undefined });
+}
+
+const unanswered = (toolCallId: string): HeddleError =>
+  new HeddleError("tool_call_unanswered", `Tool call ${toolCallId} waits for an answer`, { detail: { toolCallId } });
+
+const notFound = (): HeddleError => new HeddleError("response_not_found", "There is no such response");
