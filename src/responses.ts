@@ -134,7 +134,7 @@ export class Responses {
       past: [...before, ...request.past],
       note: (draft, begun) => {
         first = begun.first;
-        keep(draft, { ...begun, runStarted: begun.first, record: request.record });
+        keep(draft, { ...begun, runStarted: begun.first, inputEnd: draft.head, record: request.record });
       },
     });
     return { threadId: key.threadId, first };
@@ -156,9 +156,11 @@ export class Responses {
         ({ state }) => state === "awaiting_approval" || state === "offered",
       );
       if (open) throw unanswered(open.call.id);
-      for (const entry of request.past) if (entry.kind === "message") recordMessage(draft, runId, entry);
+      for (const entry of request.past)
+        if (entry.kind === "message" && entry.role === "user") recordMessage(draft, runId, entry);
       if (request.text !== "") recordMessage(draft, runId, { role: "user", text: request.text });
-      keep(draft, { runId, first, runStarted, record: request.record });
+      // What the answers set going is the response's own.
+      keep(draft, { runId, first, runStarted, inputEnd: first - 1n, record: request.record });
       const answered = [...request.outputs, ...request.approvals].map(({ toolCallId }) => toolCallId);
       return { answered, asked: request.options };
     });
@@ -224,13 +226,13 @@ const bodyOf = ({ runId, firstSequence }: Pick<ResponseDocument, "runId" | "firs
 /** Contract: everything that the request itself makes is on the draft. */
 function keep(
   draft: ThreadDraft,
-  { runId, first, runStarted, record }: { runId: string; first: bigint; runStarted: bigint; record: string },
+  { runId, first, runStarted, inputEnd, record }: Omit<StoredResponse, "threadId">,
 ): void {
   const response = create(ResponseDocumentSchema, {
     firstSequence: first,
     runId,
     runStartedSequence: runStarted,
-    inputEndSequence: draft.head,
+    inputEndSequence: inputEnd,
   });
   draft.changeDocument({ responses: [...draft.document.responses, response].slice(-remembered) });
   const bytes = Buffer.from(draft.redactions.whole(record));

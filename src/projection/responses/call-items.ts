@@ -27,7 +27,8 @@ export interface CallOutcome {
   readonly include: readonly string[];
 }
 
-export const begunItem = (call: CallFacts): Item => itemOf(call, "in_progress", undefined);
+/** Nothing of its input is known then, or is shown. */
+export const begunItem = (call: CallFacts): Item => itemOf({ ...call, input: "" }, "in_progress", undefined);
 
 /** `ended` undefined: only its input is complete, which is all there is of a function that a client runs. */
 export function endedItem(call: CallFacts, ended: CallOutcome | undefined): Item {

@@ -8,8 +8,9 @@ import { readBody } from "../../server/read-body.js";
 import { isError } from "../../thread/errors.js";
 import type { BuiltInShape } from "./call-shapes.js";
 import { ApiError, asApiError, notFound, wrong } from "./errors.js";
-import { encoded, eventsOf, keepAlive, lastBytes } from "./events.js";
+import { eventsOf, keepAlive, lastBytes } from "./events.js";
 import type { Bodies } from "./join.js";
+import { LiveResponses } from "./live.js";
 import type { ResponseFold } from "./project.js";
 import { type Offered, type ResponseRecord, understand } from "./request.js";
 import { parseRequest } from "./request-shape.js";
@@ -30,6 +31,7 @@ type Handler = (call: Call) => Promise<void>;
 interface Call {
   readonly exchange: Exchange;
   readonly options: ResponsesDoorOptions;
+  readonly live: LiveResponses;
   readonly id: string;
   /** Aborted when the caller has gone. */
   readonly signal: AbortSignal;
@@ -48,15 +50,16 @@ const routes: readonly { readonly method: string; readonly path: RegExp; readonl
 /** Whether errors of a request are told in this API's words. */
 export const isApiPath = (path: string): boolean => path === "/v1" || path.startsWith("/v1/");
 
-export const createResponsesDoor =
-  (options: ResponsesDoorOptions): Door =>
-  (exchange) => {
+export function createResponsesDoor(options: ResponsesDoorOptions): Door {
+  const live = new LiveResponses((stored, signal) => eventsOf(stored, options, signal));
+  return (exchange) => {
     if (!isApiPath(exchange.path)) return false;
-    void serve(exchange, options);
+    void serve(exchange, { options, live });
     return true;
   };
+}
 
-async function serve(exchange: Exchange, options: ResponsesDoorOptions): Promise<void> {
+async function serve(exchange: Exchange, { options, live }: Pick<Call, "options" | "live">): Promise<void> {
   const gone = new AbortController();
   outputOf(exchange).onClose(() => gone.abort());
   try {
@@ -64,7 +67,7 @@ async function serve(exchange: Exchange, options: ResponsesDoorOptions): Promise
     const route = onPath.find(({ method }) => method === exchange.method);
     if (!route) throw noRoute(exchange, onPath.length > 0);
     const [, id = ""] = route.path.exec(exchange.path) ?? [];
-    await route.handle({ exchange, options, id: decodeURIComponent(id), signal: gone.signal });
+    await route.handle({ exchange, options, live, id: decodeURIComponent(id), signal: gone.signal });
   } catch (reason) {
     if (gone.signal.aborted) return;
     const error = asApiError(reason);
@@ -192,8 +195,8 @@ async function snapshot({ options }: Call, stored: StoredResponse): Promise<Read
   return (await folded(stored, options)).response();
 }
 
-/** One write for each event. What the caller has seen is left out, and nothing else is different. */
-async function stream({ exchange, options, signal }: Call, stored: StoredResponse, after: number): Promise<void> {
+/** An event is never split over two writes. What the caller has seen is left out, and nothing else is different. */
+async function stream({ exchange, options, live, signal }: Call, stored: StoredResponse, after: number): Promise<void> {
   const output = outputOf(exchange);
   output.start(
     { ...exchange.responseHeaders, "content-type": "text/event-stream; charset=utf-8", "cache-control": "no-cache" },
@@ -204,10 +207,9 @@ async function stream({ exchange, options, signal }: Call, stored: StoredRespons
   signal.addEventListener("abort", () => drained());
   const alive = setInterval(() => output.write(keepAlive), options.heartbeatMs);
   try {
-    for await (const event of eventsOf(stored, options, signal)) {
-      if (event.number <= after) continue;
+    for await (const { bytes } of live.follow(stored, after, signal)) {
       alive.refresh();
-      if (output.write(encoded(event)) || signal.aborted) continue;
+      if (output.write(bytes) || signal.aborted) continue;
       await new Promise<void>((resolve) => {
         drained = resolve;
       });

@@ -195,7 +195,7 @@ export type ResponseDocument = Message<"heddle.storage.v1.ResponseDocument"> & {
   runStartedSequence: bigint;
 
   /**
-   * Sequence of the last event that its request made.
+   * Sequence of the last event that tells what its request said, and not what came of it.
    *
    * @generated from field: uint64 input_end_sequence = 4;
    */
