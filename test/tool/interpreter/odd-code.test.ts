@@ -53,6 +53,14 @@ open("fine", "w").write("x")`,
   });
 });
 
+test("what came of Python code is told, whatever it has made of its streams", async () => {
+  const thread = inThread(interpreters({ sandbox: best }));
+  expect((await thread.python("import sys\nkept = 1\nsys.stdout.close()")).isError).toBe(false);
+  expect((await thread.python("kept")).result.value).toBe("1");
+  expect((await thread.python("1 / 0")).summary).toBe("ZeroDivisionError: division by zero");
+  expect((await thread.python("sys.stdout = sys.stderr = None\nkept + 1")).result.value).toBe("2");
+});
+
 describe("what is left for later", () => {
   const thread = inThread(interpreters({ sandbox: best, timeoutMs: 10_000 }));
 
