@@ -66,6 +66,22 @@ test("what came of Python code is told, whatever it has made of its streams", as
   expect((await thread.python("sys.stdout = sys.stderr = None\nkept + 1")).result.value).toBe("2");
 });
 
+test("what code printed is its own, also when it printed faster than anybody reads: nothing of it is told of the next", async () => {
+  const thread = inThread(interpreters({ sandbox: best }));
+  const line = "y".repeat(5_000);
+  for (let round = 0; round < 12; round++) {
+    const caller = new AbortController();
+    // Whoever listens takes its time, so that much is unread when the code is called off.
+    const listen = () => {
+      const until = performance.now() + 30;
+      while (performance.now() < until);
+      caller.abort();
+    };
+    await thread.javascript(`for (;;) console.log("${line}")`, caller.signal, listen);
+    expect((await thread.javascript("1")).result).toMatchObject({ value: "1", stdoutBytes: 0 });
+  }
+});
+
 describe("what is left for later", () => {
   const thread = inThread(interpreters({ sandbox: best, timeoutMs: 10_000 }));
 
