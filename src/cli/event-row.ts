@@ -134,8 +134,8 @@ export function rowOf({ payload }: StreamThreadEventsResponse, known: Known): Ro
       return { icon: "●", word: "process", text: safeLine(`${processId} started: ${command}`), paint: "cyan" };
     }
     case "processExited": {
-      const { processId, summary, outcome } = payload.value;
-      const isWell = outcome === ProcessOutcome.EXITED || outcome === ProcessOutcome.STOPPED;
+      const { processId, summary, outcome, exitCode } = payload.value;
+      const isWell = outcome === ProcessOutcome.STOPPED || (outcome === ProcessOutcome.EXITED && exitCode === 0);
       return {
         ...(isWell ? marks.succeeded : marks.failed),
         word: "process",
