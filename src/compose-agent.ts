@@ -1,6 +1,6 @@
 // Builds what runs agents from the configuration: the models, the tools and the runs. With compose.ts the only file that names
 // concrete models and tools.
-import type { AgentConfig } from "./config.js";
+import { type AgentConfig, packageVersion } from "./config.js";
 import type { EventLog, ThreadKey } from "./log/event-log.js";
 import { listedTools } from "./loop/listed-tools.js";
 import { RecordedProcesses } from "./loop/process-journal.js";
@@ -20,10 +20,11 @@ import { type CommandSettings, prepareCommands } from "./tool/command/commands.j
 import { SearchedDocuments } from "./tool/documents/searched-documents.js";
 import { Interpreters } from "./tool/interpreter/interpreters.js";
 import { loadToolModules } from "./tool/load-modules.js";
+import { McpServers } from "./tool/mcp/mcp-servers.js";
+import { mcpPrefix } from "./tool/policy.js";
 import { Processes } from "./tool/process/processes.js";
 import { ToolRegistry } from "./tool/registry.js";
 import type { ThreadBound } from "./tool/thread-bound.js";
-import { noToolServers } from "./tool/tool-server.js";
 
 /** Waiting before a model is asked again for the first time. */
 const firstBackoffMs = 500;
@@ -41,17 +42,22 @@ interface ToolParts {
   readonly subRuns: ChildRuns;
   /** What file_search looks into. */
   readonly documents: SearchedDocuments;
+  readonly mcp: McpServers;
 }
 
 /** No models and no tools: for looking only. */
-export const nobody = (): AgentParts => ({
-  models: new Map(),
-  supply: { tools: new ToolRegistry([]), servers: noToolServers, offered: new OfferedTools() },
-  bound: [],
-  journal: new RecordedProcesses(),
-  subRuns: new ChildRuns(noDelegation),
-  documents: new SearchedDocuments(),
-});
+export function nobody(): AgentParts {
+  const mcp = new McpServers({ servers: [], threadServers: false, allowHosts: [], version: packageVersion() });
+  return {
+    models: new Map(),
+    supply: { tools: new ToolRegistry([]), servers: mcp, offered: new OfferedTools() },
+    bound: [],
+    journal: new RecordedProcesses(),
+    subRuns: new ChildRuns(noDelegation),
+    documents: new SearchedDocuments(),
+    mcp,
+  };
+}
 
 const noDelegation = { depth: 0, atOnce: 0, perRun: 0 };
 
@@ -77,7 +83,8 @@ async function loadTools(agent: AgentConfig, hidden: readonly string[]): Promise
   const processes = loadProcesses(agent.workspace, commands, journal);
   const { sandbox } = agent.commands;
   const interpreters = new Interpreters({ ...agent.interpreter, sandbox, workspace: agent.workspace });
-  const bound: ThreadBound[] = [interpreters, ...(processes ? [processes] : [])];
+  const mcp = new McpServers({ ...agent.mcp, version: packageVersion() });
+  const bound: ThreadBound[] = [interpreters, mcp, ...(processes ? [processes] : [])];
   const builtin = builtinTools({
     ...agent,
     documents,
@@ -88,8 +95,8 @@ async function loadTools(agent: AgentConfig, hidden: readonly string[]): Promise
   });
   const tools = new ToolRegistry([...builtin, ...(await loadToolModules(agent.tools))]);
   checkPolicy(agent, tools);
-  const supply = { tools, servers: noToolServers, offered: new OfferedTools() };
-  return { supply, bound, journal, subRuns, documents };
+  const supply = { tools, servers: mcp, offered: new OfferedTools() };
+  return { supply, bound, journal, subRuns, documents, mcp };
 }
 
 /** They run in the workspace, as other commands do. */
@@ -101,14 +108,18 @@ const loadProcesses = (
   workspace === undefined ? undefined : new Processes({ commands: prepareCommands(commands, workspace), journal });
 
 /** A slip in the name of a tool that is to be denied would allow it. */
-function checkPolicy({ policy }: AgentConfig, registry: ToolRegistry): void {
+function checkPolicy({ policy, mcp }: AgentConfig, registry: ToolRegistry): void {
   const known = new Set([...registry.names(), ...builtinNames]);
-  const unknown = Object.keys(policy).find((name) => !known.has(name));
+  const labels = mcp.servers.map(({ label }) => label);
+  // What a server offers is known when it is asked, and which servers threads bring when they do.
+  const isOfServer = (name: string): boolean =>
+    name.startsWith("mcp__") && (mcp.threadServers || labels.some((label) => name.startsWith(mcpPrefix(label))));
+  const unknown = Object.keys(policy).find((name) => !known.has(name) && !isOfServer(name));
   if (unknown === undefined) return;
-  const names = [...known].sort().join(", ");
-  throw new HeddleError("invalid_config", `agent.policy: there is no tool ${unknown}; the tools are ${names}`, {
-    detail: { field: `agent.policy.${unknown}` },
-  });
+  const rest = unknown.startsWith("mcp__")
+    ? `there is no MCP server for ${unknown}; the names of their tools begin with ${labels.map(mcpPrefix).join(", ") || "nothing: there is none"}`
+    : `there is no tool ${unknown}; the tools are ${[...known].sort().join(", ")}`;
+  throw new HeddleError("invalid_config", `agent.policy: ${rest}`, { detail: { field: `agent.policy.${unknown}` } });
 }
 
 export function createRuns(

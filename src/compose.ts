@@ -25,7 +25,9 @@ import { Feeds } from "./stream/feeds.js";
 import { Hub } from "./stream/hub.js";
 import { HeddleError } from "./thread/errors.js";
 import { createRedactor } from "./thread/redact.js";
+import { SecretBook } from "./thread/secret-book.js";
 import { Threads } from "./threads.js";
+import { secretsOfPlace } from "./tool/mcp/mcp-servers.js";
 import { ToolCalls } from "./tool-calls.js";
 
 export { listTools } from "./compose-agent.js";
@@ -137,19 +139,25 @@ interface CoreConfig {
   readonly agent: AgentConfig;
 }
 
-/** Keys of providers and of search services, and the server's own tokens: nothing that a model or a tool says may hold one. */
-const secretsOf = ({ secrets, tokens, agent: { providers, web }, documents }: Config): readonly string[] => [
+/**
+ * Keys of providers, of search services and of MCP servers, and the server's own tokens: nothing that a model or a tool says may hold
+ * one.
+ */
+const secretsOf = ({ secrets, tokens, agent: { providers, web, mcp }, documents }: Config): readonly string[] => [
   ...secrets,
   ...tokens.map(({ token }) => token),
   ...[providers.openai.apiKey, providers.anthropic.apiKey, web.search?.key, documents.embeddings?.key].filter(
     (key) => key !== undefined,
   ),
+  ...mcp.servers.flatMap(({ place, secrets }) => [...secretsOfPlace(place), ...secrets]),
 ];
 
 function createCore(log: EventLog, config: CoreConfig, { agent, logger }: { agent: AgentParts; logger: Logger }) {
   const onThreadError = (err: unknown, { threadId }: ThreadKey): void =>
     logger.error({ err, threadId }, "a thread could not be looked after; it is tried again");
-  const recorder = new Recorder(log, createRedactor({ secrets: config.secrets }));
+  const secrets = new SecretBook(config.secrets);
+  agent.mcp.reportTo(logger, secrets);
+  const recorder = new Recorder(log, secrets);
   agent.journal.recordWith(recorder, onThreadError);
   const runs = createRuns(config.agent, agent, {
     log,
@@ -166,7 +174,7 @@ function createCore(log: EventLog, config: CoreConfig, { agent, logger }: { agen
   });
   const { heartbeatMs, streamMaxAgeMs } = config.timing;
   const feeds = new Feeds(new Hub(log), { heartbeatMs, maxAgeMs: streamMaxAgeMs });
-  const threads = new Threads({ log, recorder, recordings, runs, feeds, bound: agent.bound });
+  const threads = new Threads({ log, recorder, recordings, runs, feeds, bound: agent.bound, intake: agent.mcp });
   const toolCalls = new ToolCalls(log, runs);
   const executorCalls = new ExecutorCalls(log, runs.clientCalls);
   return { recorder, recordings, runs, feeds, threads, toolCalls, executorCalls, onThreadError };
