@@ -2,9 +2,10 @@
 // concrete models and tools.
 import { type AgentConfig, packageVersion } from "./config.js";
 import type { EventLog, ThreadKey } from "./log/event-log.js";
-import { listedTools } from "./loop/listed-tools.js";
+import { listedServers } from "./loop/listed-servers.js";
+import { toolsOfThread } from "./loop/listed-tools.js";
 import { RecordedProcesses } from "./loop/process-journal.js";
-import type { ToolSupply } from "./loop/run-tools.js";
+import { type ToolSupply, threadTools } from "./loop/run-tools.js";
 import { Runs } from "./loop/runs.js";
 import { ChildRuns } from "./loop/sub-runs.js";
 import { demoModel } from "./model/demo.js";
@@ -13,7 +14,7 @@ import { scriptedModel } from "./model/scripted.js";
 import { readScript } from "./model/scripted-file.js";
 import type { Recorder } from "./recorder/recorder.js";
 import { HeddleError } from "./thread/errors.js";
-import type { Tool } from "./thread/schema.js";
+import type { McpServer, Tool } from "./thread/schema.js";
 import { builtinNames, builtinTools } from "./tool/builtin/index.js";
 import { OfferedTools } from "./tool/client/offered-tools.js";
 import { type CommandSettings, prepareCommands } from "./tool/command/commands.js";
@@ -71,9 +72,22 @@ export async function loadAgent(agent: AgentConfig, hidden: readonly string[]): 
   return { models, ...(await loadTools(agent, hidden)) };
 }
 
-/** The tools alone, as the API lists them: what `heddle serve` would offer, without a model or any data. */
-export const listTools = async (agent: AgentConfig): Promise<readonly Tool[]> =>
-  listedTools((await loadTools(agent, [])).supply.tools, agent);
+/** What `heddle serve` would offer, without a model or any data. `connect`: MCP servers are asked too, and let go again. */
+export async function listTools(
+  agent: AgentConfig,
+  { connect, signal }: { connect: boolean; signal: AbortSignal },
+): Promise<{ tools: readonly Tool[]; mcpServers: readonly McpServer[] }> {
+  const { supply, mcp } = await loadTools(agent, []);
+  try {
+    // One that cannot be had is listed as such.
+    if (connect) await Promise.allSettled(mcp.configured.map((server) => server.discover(signal)));
+    signal.throwIfAborted();
+    const tools = toolsOfThread(supply, threadTools("", { clientTools: [], mcpServers: [] }), agent);
+    return { tools, mcpServers: listedServers(mcp.configured) };
+  } finally {
+    await mcp.close();
+  }
+}
 
 async function loadTools(agent: AgentConfig, hidden: readonly string[]): Promise<ToolParts> {
   const journal = new RecordedProcesses();
