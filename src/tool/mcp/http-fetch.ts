@@ -1,5 +1,6 @@
 // Requests to an MCP server over HTTP, in the shape of `fetch`. Not `fetch` itself: that one ends an answer that says nothing for five
 // minutes, connects to whatever a name leads to, and does not tell whether a request was on its way when it failed.
+import { setMaxListeners } from "node:events";
 import { Agent as HttpAgent, request as httpRequest, type IncomingMessage, type RequestOptions } from "node:http";
 import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
 import { isIP, type Socket } from "node:net";
@@ -46,6 +47,7 @@ export function httpFetch(
       const url = new URL(address);
       const signal = init.signal ?? new AbortController().signal;
       signal.throwIfAborted();
+      setMaxListeners(0, signal); // One for all requests of a session.
       const options = guard
         ? onSocket(url, await guardedSocket(url, guard, signal))
         : { agent: agents[url.protocol as "http:" | "https:"] };

@@ -64,8 +64,8 @@ const tools = {
   /** Says it all the time, also backwards. */
   flood: {
     run: async (_, { progress }) => {
-      for (let at = 0; at < 20_000; at++) void progress(at % 3 === 2 ? at - 2 : at, 20_000, `At ${at}`);
-      await progress(20_000, 20_000, "All");
+      for (let at = 0; at < 5_000; at++) void progress(at % 3 === 2 ? at - 2 : at, 5_000, `At ${at}`);
+      await progress(5_000, 5_000, "All");
       return text("flooded");
     },
   },
