@@ -253,7 +253,7 @@ export class McpServer implements ToolServer {
   #goDown(given: string, waitMs: number): void {
     const reason = this.#parts.clean(given);
     this.#parts.log.say("warn", "an MCP server cannot be had", { reason, retryInMs: Math.round(waitMs) });
-    this.#become({ kind: "down", reason, retryAtMs: Date.now() + waitMs });
+    this.#become({ kind: "down", reason, retryAtMs: Date.now() + Math.round(waitMs) });
   }
 
   #become(state: State): void {
