@@ -70,13 +70,13 @@ const server = section({
   timeoutMs: whole(100, 24 * hourMs).optional(),
 });
 
-const labelRule = `a name of 1 to ${longestLabel} visible characters on one line`;
+const labelRule = `an object of servers by their names, each of 1 to ${longestLabel} visible characters on one line`;
 
 export const mcpServersSchema = z
   .record(
     z.string().regex(/^(?=\S)[^\p{C}\u2028\u2029]{1,64}(?<=\S)$/u, labelRule),
     server.refine(isOneOrTheOther, entryRule),
-    "an object of names and servers",
+    labelRule,
   )
   .refine((servers) => Object.keys(servers).length <= mostServers, `an object of at most ${mostServers} servers`);
 
