@@ -97,7 +97,7 @@ async function loadTools(agent: AgentConfig, hidden: readonly string[]): Promise
   const processes = loadProcesses(agent.workspace, commands, journal);
   const { sandbox } = agent.commands;
   const interpreters = new Interpreters({ ...agent.interpreter, sandbox, workspace: agent.workspace });
-  const mcp = new McpServers({ ...agent.mcp, version: packageVersion() });
+  const mcp = new McpServers({ ...agent.mcp, policyNames: Object.keys(agent.policy), version: packageVersion() });
   const bound: ThreadBound[] = [interpreters, mcp, ...(processes ? [processes] : [])];
   const builtin = builtinTools({
     ...agent,

@@ -110,7 +110,7 @@ const completeOf = async (message: string) => {
   return valuesOf(events, "toolCallComplete");
 };
 
-test("nothing is started before a run needs it, and health says that nobody knows", async () => {
+test("X2: nothing is started before a run needs it, and health says that nobody knows", async () => {
   expect(processesWith(oddFile).length).toBe(1); // The one over HTTP, which the test has started.
   const { mcpServers, tools } = await session.tools.listTools({});
   expect(mcpServers.map(({ label, state }) => [label, state])).toEqual(
@@ -259,7 +259,7 @@ describe("a call", () => {
     ]);
   });
 
-  test("whose server dies is interrupted, once, and the next call finds it again", async () => {
+  test("X1: whose server dies is interrupted, once, and the next call finds it again", async () => {
     const { events } = await play("die twice");
     expect(valuesOf(events, "toolCallComplete")).toMatchObject([
       {
@@ -303,7 +303,7 @@ describe("the reference servers", () => {
 describe("a server of a thread", () => {
   const mine = () => ({ label: "mine", url: odd.url, headers: { Authorization: `Bearer ${threadHeader}` } });
 
-  test("is there for this thread alone, and its headers are nowhere", async () => {
+  test("X3: is there for this thread alone, and its headers are nowhere", async () => {
     const { thread } = await session.clients.threads.createThread({ mcpServers: [mine()] });
     const threadId = thread!.id;
     session.watch(threadId);
@@ -344,7 +344,7 @@ describe("a server of a thread", () => {
   });
 });
 
-test("no secret reaches the stream, the data directory or the log; and nothing is left when the server stops", async () => {
+test("X3: no secret reaches the stream, the data directory or the log; and nothing is left when the server stops", async () => {
   const { threadId, events } = await play("blab");
   expect(valuesOf(events, "toolCallComplete")).toMatchObject([{ summary: "The secret is [redacted]" }]);
   await vi.waitFor(() => expect(server.log()).toContain("stderr: [redacted]"));
@@ -363,6 +363,20 @@ test("no secret reaches the stream, the data directory or the log; and nothing i
   );
   for (const each of [secret, header, threadHeader])
     for (const text of [seen, server.log(), ...stored]) expect(text.includes(each)).toBe(false);
+  await server.start();
+});
+
+test.skipIf(!canSeeLeftovers)("X2: nothing is left when the server is killed (needs /proc)", async () => {
+  await play("echo");
+  expect(processesWith(oddFile).length).toBe(2);
+  await server.kill();
+  await vi.waitFor(
+    () => {
+      expect(processesWith(oddFile).length).toBe(1);
+      expect(processesWith("server-filesystem")).toEqual([]);
+    },
+    { timeout: 20_000 },
+  );
   await server.start();
 });
 

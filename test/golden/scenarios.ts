@@ -5,6 +5,7 @@ import { bodies } from "./scenarios/bodies.js";
 import { calledOff } from "./scenarios/called-off.js";
 import { failed, rejected } from "./scenarios/endings.js";
 import { limits } from "./scenarios/limits.js";
+import { mcp } from "./scenarios/mcp.js";
 import { modelTrouble } from "./scenarios/model-trouble.js";
 import { names } from "./scenarios/names.js";
 import { ordinary } from "./scenarios/ordinary.js";
@@ -22,6 +23,7 @@ export const groups: readonly Group[] = [
   rejected,
   failed,
   calledOff,
+  mcp,
   modelTrouble,
   limits,
   server,

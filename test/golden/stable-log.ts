@@ -34,6 +34,7 @@ const kinds: Readonly<Record<string, string>> = {
   reasoningId: "reasoning",
   toolCallId: "call",
   openToolCallIds: "call",
+  discoveryId: "discovery",
 };
 
 const uuids = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g;

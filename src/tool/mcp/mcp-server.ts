@@ -1,8 +1,8 @@
 // One MCP server: connected to when somebody needs it, asked for its tools, asked again when they change, and tried again when it was
 // lost, not too often. It is idle → connecting → ready or down; from ready it goes down when it is lost, and from down it is tried
 // again when it is due. Nobody waits for a server that is down.
-import type { ToolContext } from "../tool.js";
-import { ToolFailure } from "../tool.js";
+import { mcpPrefix } from "../policy.js";
+import { type ToolContext, ToolFailure } from "../tool.js";
 import type { ToolOffer, ToolServer, ToolServerStatus } from "../tool-server.js";
 import { oneLine } from "../words.js";
 import { bounds } from "./bounds.js";
@@ -23,6 +23,8 @@ export interface McpServerParts {
   clean(text: string): string;
   /** A connection that nobody uses for so long is closed. Undefined: it stays. */
   readonly unusedMs?: number;
+  /** Names that the configuration has a policy for: one of this server's that no tool has is a slip. */
+  readonly policyNames?: readonly string[];
   /** It stands differently now. */
   onChange(): void;
   /** Undefined where the clock is a test's. */
@@ -153,6 +155,7 @@ export class McpServer implements ToolServer {
         await session.close().catch(() => {});
         throw error;
       }
+      this.#warnOfSlips(connection.offer);
       this.#become({ kind: "ready", connection });
       refresh.begin();
       this.#use();
@@ -179,6 +182,15 @@ export class McpServer implements ToolServer {
         makeTool({ ...settings, serverLabel: this.label, name, listed, call: (...call) => this.#call(...call) }),
     };
     return readOffer(session, rules, signal);
+  }
+
+  #warnOfSlips({ tools }: ToolOffer): void {
+    const { policyNames = [], log } = this.#parts;
+    const names = new Set(tools.map(({ name }) => name));
+    const isSlip = (name: string): boolean =>
+      name.startsWith(mcpPrefix(this.label)) && !name.endsWith("*") && !names.has(name);
+    for (const name of policyNames.filter(isSlip))
+      log.say("warn", "agent.policy names a tool that an MCP server does not offer", { tool: name });
   }
 
   async #refreshed(connection: Connection | undefined): Promise<void> {

@@ -174,7 +174,9 @@ export class McpServers implements ToolServers, ThreadBound {
       for (const listener of [...this.#listeners]) listener();
     };
     const { unusedMs } = settings;
-    return new McpServer({ settings, open, log, clean, onChange, ...(unusedMs !== undefined && { unusedMs }) });
+    const { policyNames = [] } = this.#options;
+    const parts = { settings, open, log, clean, onChange, policyNames };
+    return new McpServer({ ...parts, ...(unusedMs !== undefined && { unusedMs }) });
   }
 }
 

@@ -36,6 +36,8 @@ export interface McpSettings {
   readonly threadServers: boolean;
   /** `host:port` of single hosts that may be private. */
   readonly allowHosts: readonly string[];
+  /** Names that the configuration has a policy for. */
+  readonly policyNames?: readonly string[];
   readonly network?: Network;
 }
 

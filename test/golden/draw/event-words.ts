@@ -105,6 +105,12 @@ function textOf(payload: StoredPayload): string {
       );
       return `${callMarks[outcome]} ${outcomeWord(outcome)}: ${quoted(summary)}${facts}`;
     }
+    case "toolDiscoveryStarted":
+      return payload.value.serverLabel;
+    case "toolDiscoveryComplete": {
+      const { success, toolCount, errorMessage } = payload.value;
+      return success ? `✓ ${toolCount} ${toolCount === 1 ? "tool" : "tools"}` : `✗ ${quoted(errorMessage)}`;
+    }
     default:
       return "";
   }

@@ -31,7 +31,7 @@ export interface HttpServer {
 export async function startOddHttp(env: Readonly<Record<string, string>> = {}): Promise<HttpServer> {
   const child = spawn(process.execPath, [oddFile, "http"], {
     env: { ...process.env, ...env },
-    stdio: ["ignore", "pipe", "inherit"],
+    stdio: ["ignore", "pipe", "ignore"],
   });
   const [line] = (await once(createInterface({ input: child.stdout }), "line")) as [string];
   return running(child, Number(line));

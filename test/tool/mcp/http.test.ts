@@ -75,7 +75,7 @@ describe("a server that goes away", () => {
   };
   afterEach(() => Promise.all(started.splice(0).map((server) => server.kill())));
 
-  test("in the middle of a call: interrupted; then it is down; and back when it is back", async () => {
+  test("X1: in the middle of a call: interrupted; then it is down; and back when it is back", async () => {
     const mortal = await start();
     const { call, server } = connect(address(mortal.url));
     const context = callContext();
@@ -178,7 +178,7 @@ describe("servers of threads", () => {
   const serverOf = (servers: McpServers, url: string, hadHeaders = false) =>
     servers.forThread({ threadId, servers: [{ label: "mine", url, hadHeaders }] })[0]!;
 
-  test("are not reached on a private address, by looks or by name, unless the operator opened it", async () => {
+  test("X3: are not reached on a private address, by looks or by name, unless the operator opened it", async () => {
     const looks = serverOf(serversWith([]), odd.url);
     expect((await failure(looks.discover(never))).message).toContain(
       "is not on the public internet, and the operator has not opened it (agent.mcp.allowHosts)",

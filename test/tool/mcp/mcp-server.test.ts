@@ -32,6 +32,7 @@ function play(open: (events: SessionEvents, signal: AbortSignal) => Promise<Part
     log: new ServerLog("a", (level, facts, message) => void logged.push({ level, message, ...facts })),
     clean: (text) => text.replaceAll("secret", "[redacted]"),
     onChange: () => void changes.push(server.status.state),
+    policyNames: ["mcp__a__one", "mcp__a__*", "mcp__a__onne", "mcp__b__x", "think"],
     random: () => 0.5,
   });
   return { server, changes, opened, logged };
@@ -111,7 +112,8 @@ describe("discovery", () => {
     const { server, logged } = play(async () => ({ listTools: async () => ({ tools, nextCursor: undefined }) }));
     const offer = await server.discover(never);
     expect(offer.tools.map(({ name }) => name)).toEqual(["mcp__a__good"]);
-    expect(logged.map((line) => (line as { tool?: string }).tool).filter(Boolean)).toEqual([
+    const leftOut = logged.filter((line) => (line as { message: string }).message.endsWith("cannot be used"));
+    expect(leftOut.map((line) => (line as { tool?: string }).tool)).toEqual([
       "text: its input is no object",
       "none: it has no input schema",
       "large: its schemas are too large",
@@ -120,6 +122,14 @@ describe("discovery", () => {
       "a tool without a name",
       "good: it is there twice",
     ]);
+    await server.close();
+  });
+
+  test("tells of a policy for a tool that is not there", async () => {
+    const { server, logged } = play(async () => ({}));
+    await server.discover(never);
+    const slips = logged.filter((line) => (line as { message: string }).message.startsWith("agent.policy"));
+    expect(slips).toMatchObject([{ tool: "mcp__a__onne", level: "warn" }]);
     await server.close();
   });
 

@@ -162,7 +162,7 @@ describe("a call", () => {
 });
 
 describe("a server that dies", () => {
-  test("in the middle of a call: interrupted, the outcome is unknown, and nothing is sent again", async () => {
+  test("X1: in the middle of a call: interrupted, the outcome is unknown, and nothing is sent again", async () => {
     const told = join(directory, "die");
     const { call, server } = connect(odd({ ODD_TOLD: told }));
     expect(await failure(call("die"))).toMatchObject({
@@ -212,7 +212,7 @@ describe("a server that dies", () => {
 });
 
 describe.skipIf(!canSeeLeftovers)("what a server is given, and leaves (needs /proc)", () => {
-  test("nothing is started before somebody needs it, and nothing is left of it and of what it started", async () => {
+  test("X2: nothing is started before somebody needs it, and nothing is left of it and of what it started", async () => {
     const { server, servers, call } = connect(odd());
     await leavesNothing(async () => {
       expect(server.status.state).toBe("idle");
