@@ -24,6 +24,8 @@ export const bounds = {
   longestRetryMs: 60_000,
   /** A connection that lasted so long was a good one: the next loss begins to count anew. */
   stableMs: 10_000,
-  /** Threads whose servers' headers are held in memory. Beyond it, those that were not used for longest are forgotten. */
-  threadsWithHeaders: 10_000,
+  /** How long a run waits for a server that could not be had the last time. When it comes later, it is taken up then. */
+  patienceMs: 2_000,
+  /** Threads whose servers are held in memory. Beyond it, those that were not used for longest are forgotten. */
+  threads: 1_000,
 } as const;

@@ -33,10 +33,10 @@ const keptMs = 4_000;
 const connectMs = 15_000;
 const headerBytes = 64 * 1024;
 
-/** `guard`: undefined where the operator has named the server. `onAnswer`: sees each answer before its body is read. */
+/** `guard`: undefined where the operator has named the server. `onAnswer`: sees the body of each answer before it is read. */
 export function httpFetch(
   guard: AddressGuard | undefined,
-  onAnswer: (init: RequestInit, answer: IncomingMessage) => void = () => {},
+  onAnswer: (init: RequestInit, body: Readable) => void = () => {},
 ): HttpFetch {
   const agents = {
     "http:": new HttpAgent({ keepAlive: true, timeout: keptMs }),
@@ -52,8 +52,7 @@ export function httpFetch(
         ? onSocket(url, await guardedSocket(url, guard, signal))
         : { agent: agents[url.protocol as "http:" | "https:"] };
       const answer = await send(url, { ...init, signal }, options);
-      onAnswer(init, answer);
-      return responseOf(answer);
+      return responseOf(answer, (body) => onAnswer(init, body));
     },
     close: () => {
       for (const agent of Object.values(agents)) agent.destroy();
@@ -162,7 +161,7 @@ function failedWords({ host }: URL, error: NodeJS.ErrnoException, isConnected: b
 /** Statuses whose answers have no body, by the words of the standard. */
 const bodiless: ReadonlySet<number> = new Set([204, 205, 304]);
 
-function responseOf(answer: IncomingMessage): Response {
+function responseOf(answer: IncomingMessage, onBody: (body: Readable) => void): Response {
   const status = answer.statusCode ?? 0;
   const headers = new Headers();
   for (const [name, value] of Object.entries(answer.headers)) headers.set(name, [value].flat().join(", "));
@@ -176,6 +175,7 @@ function responseOf(answer: IncomingMessage): Response {
   bounded.on("close", () => answer.destroy());
   bounded.on("error", () => {});
   answer.pipe(bounded);
+  onBody(bounded);
   return new Response(Readable.toWeb(bounded) as ReadableStream<Uint8Array>, { status, headers });
 }
 

@@ -55,6 +55,8 @@ export class McpServer implements ToolServer {
   #state: State = { kind: "idle" };
   /** Connections in a row that failed, or were lost soon. */
   #failures = 0;
+  /** The last time it was tried, it could not be had. */
+  #hasFailed = false;
   #unused: NodeJS.Timeout | undefined;
 
   constructor(parts: McpServerParts) {
@@ -81,7 +83,30 @@ export class McpServer implements ToolServer {
   }
 
   async discover(signal: AbortSignal): Promise<ToolOffer> {
-    return (await this.#connection(signal)).offer;
+    if (!this.#hasFailed) return (await this.#connection(signal)).offer;
+    const patience = new AbortController();
+    const clock = setTimeout(() => patience.abort(), bounds.patienceMs);
+    try {
+      return (await this.#connection(AbortSignal.any([signal, patience.signal]))).offer;
+    } catch (error) {
+      signal.throwIfAborted();
+      if (!patience.signal.aborted) throw error;
+      throw this.#unavailable("it could not be had, and is still being tried again");
+    } finally {
+      clearTimeout(clock);
+    }
+  }
+
+  /** Nobody begins anything with it any more: what is under way ends as it began. */
+  retire(): void {
+    const state = this.#state;
+    if (state.kind !== "ready") {
+      void this.close();
+      return;
+    }
+    this.#state = { kind: "closed" };
+    state.connection.isRetired = true;
+    if (state.connection.calls === 0) this.#end(state.connection);
   }
 
   async close(): Promise<void> {
@@ -155,6 +180,7 @@ export class McpServer implements ToolServer {
         await session.close().catch(() => {});
         throw error;
       }
+      this.#hasFailed = false;
       this.#warnOfSlips(connection.offer);
       this.#become({ kind: "ready", connection });
       refresh.begin();
@@ -167,6 +193,7 @@ export class McpServer implements ToolServer {
     } catch (error) {
       const reason = error instanceof Error ? oneLine(error.message) : "it cannot be had";
       this.#failures++;
+      this.#hasFailed = true;
       this.#goDown(reason, backoffMs(this.#failures, this.#parts.random));
       throw this.#unavailable(reason, error);
     }
@@ -214,14 +241,21 @@ export class McpServer implements ToolServer {
     input: Readonly<Record<string, unknown>>,
     context: ToolContext,
   ): Promise<Readonly<Record<string, unknown>>> {
-    const connection = await this.#connection(context.signal);
     try {
-      return await this.#callOn(connection, { toolName, input }, context);
+      return await this.#callOn(await this.#taken(context.signal), { toolName, input }, context);
     } catch (error) {
       if (faultOf(error) !== "expired") throw error;
       // Refused, not run: a server must answer so to every request of a session that is over.
-      return this.#callOn(await this.#connection(context.signal), { toolName, input }, context);
+      return this.#callOn(await this.#taken(context.signal), { toolName, input }, context);
     }
+  }
+
+  /** For one call, which counts from now on. It may be given up between the moment it is had and the moment it is used. */
+  async #taken(signal: AbortSignal): Promise<Connection> {
+    let connection = await this.#connection(signal);
+    while (connection.isRetired) connection = await this.#connection(signal);
+    connection.calls++;
+    return connection;
   }
 
   async #callOn(
@@ -230,7 +264,6 @@ export class McpServer implements ToolServer {
     context: ToolContext,
   ): Promise<Readonly<Record<string, unknown>>> {
     const { idleTimeoutMs: idleMs } = this.#parts.settings;
-    connection.calls++;
     clearTimeout(this.#unused);
     try {
       return await callTool(connection.session, { serverLabel: this.label, toolName, input, idleMs }, context);

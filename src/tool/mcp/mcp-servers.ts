@@ -1,5 +1,6 @@
 // All MCP servers: those of the configuration, and those that threads have brought along. Headers of the latter are here and nowhere
 // else: they are forgotten with their thread, and with the process.
+import { isDeepStrictEqual } from "node:util";
 import { HeddleError } from "../../thread/errors.js";
 import { Guard } from "../command/guard.js";
 import type { ThreadBound } from "../thread-bound.js";
@@ -101,9 +102,10 @@ export class McpServers implements ToolServers, ThreadBound {
     ]);
     before?.letGo();
     const kept = new Map(before?.servers);
-    for (const { label } of servers) {
-      // What it was told to let us in may be another now.
-      void kept.get(label)?.server.close();
+    for (const { label, headers: given } of servers) {
+      if (isDeepStrictEqual(given, before?.headers.get(label))) continue;
+      // What it is told to let us in is another now. Calls that are under way end as they began.
+      kept.get(label)?.server.retire();
       kept.delete(label);
     }
     this.#keep(threadId, { servers: kept, headers, letGo });
@@ -154,7 +156,7 @@ export class McpServers implements ToolServers, ThreadBound {
     this.#threads.delete(threadId);
     this.#threads.set(threadId, found);
     for (const oldest of this.#threads.keys()) {
-      if (this.#threads.size <= bounds.threadsWithHeaders) return;
+      if (this.#threads.size <= bounds.threads) return;
       void this.endThread(oldest);
     }
   }

@@ -1,6 +1,6 @@
 // Streamable HTTP, as the SDK speaks it, with what it leaves open closed: an answer that breaks off before it has come is told as lost,
 // instead of never; a call that was called off lets go of its connection; and what goes wrong is told in our own words.
-import type { IncomingMessage } from "node:http";
+import type { Readable } from "node:stream";
 import { StreamableHTTPClientTransport, StreamableHTTPError } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import type { JSONRPCMessage } from "@modelcontextprotocol/sdk/types.js";
@@ -24,7 +24,7 @@ const reconnectionOptions = {
   maxReconnectionDelay: 2_000,
 };
 
-/** From the end of an answer's bytes until all that was in them has been told. */
+/** From the end of an answer's bytes, all of them read, until what was in them has been told. */
 const tellMs = 100;
 /** How long a server may take to answer a call that was called off, which nobody waits for. */
 const leaveMs = 1_000;
@@ -33,7 +33,7 @@ const leaveMs = 1_000;
 export const lostAnswer = Object.freeze({ lost: true });
 
 interface OpenRequest {
-  answer?: IncomingMessage;
+  answer?: Readable;
   /** The server has said how to go on listening. */
   isResumable: boolean;
   hasEnded: boolean;
@@ -105,7 +105,7 @@ export class SdkHttpTransport implements Transport {
   }
 
   /** The SDK gives a stream's end to nobody. */
-  #answered({ method, body }: RequestInit, answer: IncomingMessage): void {
+  #answered({ method, body }: RequestInit, answer: Readable): void {
     if (method !== "POST" || typeof body !== "string") return;
     const id = requestIdOf(body);
     const request = this.#open.get(id);

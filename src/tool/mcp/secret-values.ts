@@ -8,11 +8,16 @@ const plainHeaders = /^(?:accept|accept-language|content-type|user-agent)$/i;
 export const secretsOfEnvironment = (env: Readonly<Record<string, string>>): string[] =>
   Object.entries(env).flatMap(([name, value]) => (plainVariables.test(name) ? [] : [value]));
 
-/** A value with and without what stands before it: `Bearer abc`, `abc`. */
+/** Of `Bearer abc…` only what is secret in it. */
 export const secretsOfHeaders = (headers: Readonly<Record<string, string>>): string[] =>
-  Object.entries(headers).flatMap(([name, value]) =>
-    plainHeaders.test(name) ? [] : [value, ...value.split(/\s+/).slice(1)],
-  );
+  Object.entries(headers).flatMap(([name, value]) => (plainHeaders.test(name) ? [] : [secretPart(value)]));
+
+const shortestPart = 8;
+
+function secretPart(value: string): string {
+  const [, part = ""] = /^[A-Za-z]+ +(\S+)$/.exec(value) ?? [];
+  return part.length >= shortestPart ? part : value;
+}
 
 /** Keys often stand in the query. */
 export const secretsOfUrl = (url: string): string[] =>

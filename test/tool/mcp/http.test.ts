@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import { McpServers } from "../../../src/tool/mcp/mcp-servers.js";
-import { type HttpServer, startOddHttp } from "../../support/mcp/servers.js";
+import { freePort, type HttpServer, startEverythingHttp, startOddHttp } from "../../support/mcp/servers.js";
 import { address, callContext, failure, known, useServers } from "./support.js";
 
 const connect = useServers();
@@ -97,6 +97,17 @@ describe("a server that goes away", () => {
       timeout: 20_000,
       interval: 200,
     });
+  });
+
+  test("X1: in a call whose answer could be taken up again: interrupted when it cannot", async () => {
+    const mortal = await startEverythingHttp(await freePort());
+    started.push(mortal);
+    const { call } = connect(address(mortal.url));
+    const context = callContext();
+    const running = failure(call("trigger-long-running-operation", { duration: 60, steps: 600 }, context));
+    await vi.waitFor(() => expect(context.progress).toHaveBeenCalled(), { timeout: 10_000 });
+    await mortal.kill();
+    expect(await running).toMatchObject({ kind: "connection_lost", ending: "interrupted" });
   });
 
   test("by itself in a call: interrupted", async () => {
@@ -199,6 +210,20 @@ describe("servers of threads", () => {
     expect(message).toContain("call CreateThread again");
     servers.adopt(threadId, [brought(odd.url, { "X-Key": "12345678" })]);
     expect((await serverOf(servers, odd.url, true).discover(never)).tools.length).toBeGreaterThan(0);
+  });
+
+  test("keep their connection when the same headers are given again, and get another when those have changed", async () => {
+    const servers = serversWith([`127.0.0.1:${odd.port}`]);
+    servers.adopt(threadId, [brought(odd.url, { "X-Key": "12345678" })]);
+    const first = serverOf(servers, odd.url, true);
+    await first.discover(never);
+    servers.adopt(threadId, [brought(odd.url, { "X-Key": "12345678" })]);
+    expect(serverOf(servers, odd.url, true)).toBe(first);
+    servers.adopt(threadId, [brought(odd.url, { "X-Key": "87654321" })]);
+    const second = serverOf(servers, odd.url, true);
+    expect(second).not.toBe(first);
+    expect((await second.discover(never)).tools.length).toBeGreaterThan(0);
+    await expect(first.discover(never)).rejects.toThrow("the server is stopping");
   });
 
   test("end with their thread", async () => {

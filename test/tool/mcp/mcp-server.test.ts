@@ -16,7 +16,7 @@ function play(open: (events: SessionEvents, signal: AbortSignal) => Promise<Part
   const opened: SessionEvents[] = [];
   const logged: object[] = [];
   const server: McpServer = new McpServer({
-    settings: { label: "a", startTimeoutMs: 1_000, idleTimeoutMs: 1_000, timeoutMs: 5_000, policy: undefined },
+    settings: { label: "a", startTimeoutMs: 5_000, idleTimeoutMs: 1_000, timeoutMs: 5_000, policy: undefined },
     open: async (events, signal) => {
       opened.push(events);
       const session = await open(events, signal);
@@ -83,10 +83,10 @@ describe("discovery", () => {
         ),
     );
     const failed = failure(server.discover(never));
-    await vi.advanceTimersByTimeAsync(1_000);
-    expect((await failed).message).toBe("MCP server a: it did not answer within 1 s");
+    await vi.advanceTimersByTimeAsync(5_000);
+    expect((await failed).message).toBe("MCP server a: it did not answer within 5 s");
     expect(wasAborted).toBe(true);
-    expect(server.status).toMatchObject({ state: "down", reason: "it did not answer within 1 s" });
+    expect(server.status).toMatchObject({ state: "down", reason: "it did not answer within 5 s" });
   });
 
   test("of a list without an end is given up", async () => {
@@ -164,6 +164,25 @@ describe("a server that is down", () => {
     }
     await failure(server.discover(never));
     expect(server.status.retryAtMs).toBe(Date.now() + 60_000);
+  });
+
+  test("and hangs when it is tried again keeps nobody waiting for long; when it comes, it is there", async () => {
+    let connect = (_: Partial<McpSession>): void => {};
+    let tries = 0;
+    const { server } = play(() =>
+      tries++ === 0 ? Promise.reject(unreachable()) : new Promise((resolve) => (connect = resolve)),
+    );
+    await failure(server.discover(never));
+    vi.advanceTimersByTime(1_000);
+    const asked = failure(server.discover(never));
+    await vi.advanceTimersByTimeAsync(2_000);
+    const { message } = await asked;
+    expect(message).toContain("it could not be had, and is still being tried again");
+    expect(server.status.state).toBe("connecting");
+    connect({});
+    await vi.advanceTimersByTimeAsync(1);
+    expect(server.offer?.tools).toHaveLength(1);
+    await server.close();
   });
 
   test("says why without secrets", async () => {
@@ -283,6 +302,21 @@ describe("a call", () => {
     expect((await running).summary).toBe("done");
     expect(close).toHaveBeenCalledOnce();
   });
+});
+
+test("a server that is retired lets calls that are under way end, and begins no others", async () => {
+  let end = (_: Record<string, unknown>): void => {};
+  const close = vi.fn(async () => {});
+  const callTool = vi.fn((): Promise<Record<string, unknown>> => new Promise((resolve) => (end = resolve)));
+  const { server } = play(async () => ({ close, callTool }));
+  const [tool] = (await server.discover(never)).tools;
+  const running = tool!.run({}, callContext());
+  await vi.waitFor(() => expect(callTool).toHaveBeenCalled());
+  server.retire();
+  expect((await failure(tool!.run({}, callContext()))).message).toContain("the server is stopping");
+  end({ content: [{ type: "text", text: "done" }] });
+  expect((await running).summary).toBe("done");
+  expect(close).toHaveBeenCalledOnce();
 });
 
 test("a server that is closed while it is connected to leaves nothing behind", async () => {
