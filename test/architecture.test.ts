@@ -119,6 +119,15 @@ describe("the import table", () => {
     expect(users).toEqual([]);
   });
 
+  test("the MCP SDK stays behind the session that is Heddle's own", () => {
+    const users = files.filter((path) =>
+      importsOf(path).some((specifier) => specifier.startsWith("@modelcontextprotocol/")),
+    );
+    expect(users.every((path) => /^tool\/mcp\/sdk-[a-z-]+\.ts$/.test(path))).toBe(true);
+    const openers = files.filter((path) => importsOf(path).some((specifier) => /\/sdk-session\.js$/.test(specifier)));
+    expect(openers).toEqual(["tool/mcp/open-place.ts"]);
+  });
+
   test("the table in ARCHITECTURE.md is this one", () => {
     const document = readFileSync(join(root, "ARCHITECTURE.md"), "utf8");
     const rows = new Map(

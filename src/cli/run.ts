@@ -1,5 +1,6 @@
 // The command line: parse, run one command, end with one code and at most one message.
 import { Command, CommanderError } from "commander";
+import { packageVersion } from "../config.js";
 import { addApprovals } from "./approvals.js";
 import { addCall } from "./call.js";
 import { addDocuments } from "./documents.js";
@@ -13,7 +14,6 @@ import { addRunPrompt } from "./run-prompt.js";
 import { addServe } from "./serve.js";
 import { addThreads } from "./threads.js";
 import { addTools } from "./tools.js";
-import { packageVersion } from "./version.js";
 
 /** What every command is given. */
 export interface Context {
