@@ -51,6 +51,12 @@ const tooQuiet = ({ serverLabel, idleMs }: ToolCall): ToolFailure =>
     { kind: "idle_timeout", ending: "timed_out" },
   );
 
+/** What went wrong with the server, where that is why a call failed. */
+export function faultOf(error: unknown): SessionError["fault"]["kind"] | undefined {
+  const cause = error instanceof ToolFailure ? error.cause : undefined;
+  return cause instanceof SessionError ? cause.fault.kind : undefined;
+}
+
 export function failureOf({ serverLabel }: Pick<ToolCall, "serverLabel">, error: unknown): ToolFailure {
   if (error instanceof ToolFailure) return error;
   if (!(error instanceof SessionError))

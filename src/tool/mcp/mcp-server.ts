@@ -1,44 +1,23 @@
-// One MCP server: connected to when somebody needs it, asked for its tools, asked again when they change, and tried again when it was
-// lost, not too often. It is idle → connecting → ready or down; from ready it goes down when it is lost, and from down it is tried
-// again when it is due. Nobody waits for a server that is down.
-import { mcpPrefix } from "../policy.js";
+// One MCP server: connected to when somebody needs it, and tried again when it was lost, not too often. It is idle → connecting →
+// ready or down; from ready it goes down when it is lost, and from down it is tried again when it is due. Nobody waits for a server
+// that is down.
 import { type ToolContext, ToolFailure } from "../tool.js";
 import type { ToolOffer, ToolServer, ToolServerStatus } from "../tool-server.js";
 import { oneLine } from "../words.js";
 import { bounds } from "./bounds.js";
-import { callTool, failureOf } from "./call-tool.js";
-import { makeTool } from "./make-tool.js";
-import { readOffer } from "./read-offer.js";
-import { Refresh } from "./refresh.js";
-import type { ServerLog } from "./server-log.js";
-import { type McpSession, type OpenSession, SessionError } from "./session.js";
-import type { ServerSettings } from "./settings.js";
+import { callTool, failureOf, faultOf } from "./call-tool.js";
+import { Connection, type ConnectionParts } from "./connection.js";
+import { Retry } from "./retry.js";
+import { SessionError } from "./session.js";
 import { untilAborted } from "./until-aborted.js";
 
-export interface McpServerParts {
-  readonly settings: Omit<ServerSettings, "place">;
-  readonly open: OpenSession;
-  readonly log: ServerLog;
-  /** Takes secrets out of what the server says. */
-  clean(text: string): string;
+export interface McpServerParts extends ConnectionParts {
   /** A connection that nobody uses for so long is closed. Undefined: it stays. */
   readonly unusedMs?: number;
-  /** Names that the configuration has a policy for: one of this server's that no tool has is a slip. */
-  readonly policyNames?: readonly string[];
   /** It stands differently now. */
   onChange(): void;
-  /** Undefined where the clock is a test's. */
+  /** Undefined: the system's. */
   readonly random?: () => number;
-}
-
-interface Connection {
-  readonly session: McpSession;
-  readonly refresh: Refresh;
-  readonly since: number;
-  offer: ToolOffer;
-  calls: number;
-  /** Replaced, or given up: closed when its last call is over. */
-  isRetired: boolean;
 }
 
 type State =
@@ -48,20 +27,25 @@ type State =
   | { readonly kind: "down"; readonly reason: string; readonly retryAtMs: number }
   | { readonly kind: "closed" };
 
+type Input = Readonly<Record<string, unknown>>;
+type Answer = Readonly<Record<string, unknown>>;
+
+const stopping = "the server is stopping";
+
 export class McpServer implements ToolServer {
   readonly label: string;
   readonly #parts: McpServerParts;
-  readonly #closing = new Set<Promise<unknown>>();
+  readonly #retry: Retry;
+  /** Those that are open: the one that is used, and those that were given up while calls ran on them. */
+  readonly #open = new Set<Connection>();
+  readonly #closing = new Set<Promise<void>>();
   #state: State = { kind: "idle" };
-  /** Connections in a row that failed, or were lost soon. */
-  #failures = 0;
-  /** The last time it was tried, it could not be had. */
-  #hasFailed = false;
   #unused: NodeJS.Timeout | undefined;
 
   constructor(parts: McpServerParts) {
     this.#parts = parts;
     this.label = parts.settings.label;
+    this.#retry = new Retry(parts.random);
   }
 
   get offer(): ToolOffer | undefined {
@@ -76,14 +60,15 @@ export class McpServer implements ToolServer {
       case "down":
         return { state: "down", reason: state.reason, retryAtMs: state.retryAtMs };
       case "closed":
-        return { state: "down", reason: "the server is stopping", retryAtMs: 0 };
+        return { state: "down", reason: stopping, retryAtMs: 0 };
       default:
         return { state: state.kind };
     }
   }
 
+  /** One that could not be had the last time is not waited for long: when it comes, its offer is there. */
   async discover(signal: AbortSignal): Promise<ToolOffer> {
-    if (!this.#hasFailed) return (await this.#connection(signal)).offer;
+    if (!this.#retry.hasFailed) return (await this.#connection(signal)).offer;
     const patience = new AbortController();
     const clock = setTimeout(() => patience.abort(), bounds.patienceMs);
     try {
@@ -100,24 +85,21 @@ export class McpServer implements ToolServer {
   /** Nobody begins anything with it any more: what is under way ends as it began. */
   retire(): void {
     const state = this.#state;
-    if (state.kind !== "ready") {
-      void this.close();
-      return;
-    }
+    if (state.kind !== "ready") void this.close();
     this.#state = { kind: "closed" };
-    state.connection.isRetired = true;
-    if (state.connection.calls === 0) this.#end(state.connection);
+    if (state.kind === "ready") this.#giveUp(state.connection);
   }
 
+  /** Resolves when nothing is left of it. */
   async close(): Promise<void> {
     const state = this.#state;
     this.#state = { kind: "closed" };
     clearTimeout(this.#unused);
     if (state.kind === "connecting") {
-      state.stop.abort(new SessionError({ kind: "unreachable", code: "" }, "the server is stopping"));
+      state.stop.abort(new SessionError({ kind: "unreachable", code: "" }, stopping));
       await state.connected.catch(() => {});
     }
-    if (state.kind === "ready") this.#end(state.connection);
+    for (const connection of [...this.#open]) this.#end(connection);
     await Promise.all(this.#closing);
   }
 
@@ -129,11 +111,12 @@ export class McpServer implements ToolServer {
       case "connecting":
         return untilAborted(state.connected, signal);
       case "closed":
-        throw this.#unavailable("the server is stopping");
-      case "down":
-        if (Date.now() < state.retryAtMs)
-          throw this.#unavailable(`${state.reason}; it is tried again in ${inWords(state.retryAtMs)}`);
-        return untilAborted(this.#connect(), signal);
+        throw this.#unavailable(stopping);
+      case "down": {
+        const waitMs = state.retryAtMs - Date.now();
+        if (waitMs <= 0) return untilAborted(this.#connect(), signal);
+        throw this.#unavailable(`${state.reason}; it is tried again in ${Math.ceil(waitMs / 1_000)} s`);
+      }
       case "idle":
         return untilAborted(this.#connect(), signal);
     }
@@ -143,104 +126,34 @@ export class McpServer implements ToolServer {
   #connect(): Promise<Connection> {
     const stop = new AbortController();
     const { startTimeoutMs } = this.#parts.settings;
-    const late = () =>
-      new SessionError(
-        { kind: "unreachable", code: "ETIMEDOUT" },
-        `it did not answer within ${startTimeoutMs / 1_000} s`,
-      );
-    const clock = setTimeout(() => stop.abort(late()), startTimeoutMs);
+    const words = `it did not answer within ${startTimeoutMs / 1_000} s`;
+    const late = new SessionError({ kind: "unreachable", code: "ETIMEDOUT" }, words);
+    const clock = setTimeout(() => stop.abort(late), startTimeoutMs);
     const connected = this.#opened(stop.signal).finally(() => clearTimeout(clock));
     this.#become({ kind: "connecting", connected, stop });
     return connected;
   }
 
   async #opened(signal: AbortSignal): Promise<Connection> {
-    const { open, log } = this.#parts;
-    let connection: Connection | undefined;
-    let lostBecause: string | undefined;
+    const use = {
+      call: (toolName: string, input: Input, context: ToolContext) => this.#call(toolName, input, context),
+      onLost: (connection: Connection, reason: string) => this.#lost(connection, reason),
+    };
     try {
-      const refresh = new Refresh(() => this.#refreshed(connection));
-      const session = await open(
-        {
-          onToolsChanged: () => refresh.ask(),
-          onLog: (from, text) => log.quote(from, text),
-          onLost: (reason) => {
-            lostBecause = reason;
-            if (connection) this.#lost(connection, reason);
-          },
-        },
-        signal,
-      );
-      try {
-        const offer = await this.#read(session, signal);
-        signal.throwIfAborted();
-        if (lostBecause !== undefined) throw new SessionError({ kind: "lost" }, lostBecause);
-        connection = { session, refresh, offer, since: performance.now(), calls: 0, isRetired: false };
-      } catch (error) {
-        await session.close().catch(() => {});
-        throw error;
-      }
-      this.#hasFailed = false;
-      this.#warnOfSlips(connection.offer);
+      const connection = await Connection.open(this.#parts, use, signal);
+      this.#open.add(connection);
+      this.#retry.connected();
       this.#become({ kind: "ready", connection });
-      refresh.begin();
-      this.#use();
-      log.say("info", "an MCP server is there", {
-        tools: connection.offer.tools.length,
-        serverInfo: connection.session.serverInfo,
-      });
+      this.#watchUse();
       return connection;
     } catch (error) {
       const reason = error instanceof Error ? oneLine(error.message) : "it cannot be had";
-      this.#failures++;
-      this.#hasFailed = true;
-      this.#goDown(reason, backoffMs(this.#failures, this.#parts.random));
+      this.#goDown(reason, this.#retry.failed());
       throw this.#unavailable(reason, error);
     }
   }
 
-  #read(session: McpSession, signal: AbortSignal): Promise<ToolOffer> {
-    const { settings, log, clean } = this.#parts;
-    const rules = {
-      serverLabel: this.label,
-      clean,
-      onLeftOut: (words: string) => log.say("warn", "a tool of an MCP server cannot be used", { tool: words }),
-      makeTool: (name: string, listed: Parameters<typeof makeTool>[0]["listed"]) =>
-        makeTool({ ...settings, serverLabel: this.label, name, listed, call: (...call) => this.#call(...call) }),
-    };
-    return readOffer(session, rules, signal);
-  }
-
-  #warnOfSlips({ tools }: ToolOffer): void {
-    const { policyNames = [], log } = this.#parts;
-    const names = new Set(tools.map(({ name }) => name));
-    const isSlip = (name: string): boolean =>
-      name.startsWith(mcpPrefix(this.label)) && !name.endsWith("*") && !names.has(name);
-    for (const name of policyNames.filter(isSlip))
-      log.say("warn", "agent.policy names a tool that an MCP server does not offer", { tool: name });
-  }
-
-  async #refreshed(connection: Connection | undefined): Promise<void> {
-    if (!connection || connection.isRetired) return;
-    const { settings, log } = this.#parts;
-    try {
-      const offer = await this.#read(connection.session, AbortSignal.timeout(settings.startTimeoutMs));
-      if (Buffer.from(offer.sha256).equals(connection.offer.sha256)) return;
-      connection.offer = offer;
-      log.say("info", "an MCP server has changed its tools", { tools: offer.tools.length });
-      this.#parts.onChange();
-    } catch (error) {
-      log.say("warn", "an MCP server has changed its tools, and does not list them", {
-        reason: oneLine(String(error)),
-      });
-    }
-  }
-
-  async #call(
-    toolName: string,
-    input: Readonly<Record<string, unknown>>,
-    context: ToolContext,
-  ): Promise<Readonly<Record<string, unknown>>> {
+  async #call(toolName: string, input: Input, context: ToolContext): Promise<Answer> {
     try {
       return await this.#callOn(await this.#taken(context.signal), { toolName, input }, context);
     } catch (error) {
@@ -255,78 +168,81 @@ export class McpServer implements ToolServer {
     let connection = await this.#connection(signal);
     while (connection.isRetired) connection = await this.#connection(signal);
     connection.calls++;
+    clearTimeout(this.#unused);
     return connection;
   }
 
   async #callOn(
     connection: Connection,
-    { toolName, input }: { toolName: string; input: Readonly<Record<string, unknown>> },
+    call: { readonly toolName: string; readonly input: Input },
     context: ToolContext,
-  ): Promise<Readonly<Record<string, unknown>>> {
+  ): Promise<Answer> {
     const { idleTimeoutMs: idleMs } = this.#parts.settings;
-    clearTimeout(this.#unused);
     try {
-      return await callTool(connection.session, { serverLabel: this.label, toolName, input, idleMs }, context);
+      return await callTool(connection.session, { serverLabel: this.label, idleMs, ...call }, context);
     } catch (error) {
-      if (faultOf(error) === "unreachable") this.#lost(connection, messageOf(error));
-      if (faultOf(error) === "expired") this.#retire(connection);
+      if (faultOf(error) === "unreachable") this.#lost(connection, causeOf(error));
+      if (faultOf(error) === "expired") this.#letGo(connection);
       throw error;
     } finally {
       connection.calls--;
-      if (connection.isRetired && connection.calls === 0) this.#end(connection);
-      this.#use();
+      if (connection.isRetired) this.#giveUp(connection);
+      this.#watchUse();
     }
   }
 
-  /** Its session is over, and the server is there: the next one who needs it begins another. */
-  #retire(connection: Connection): void {
-    if (this.#state.kind !== "ready" || this.#state.connection !== connection) return;
-    connection.isRetired = true;
+  #isCurrent(connection: Connection): boolean {
+    return this.#state.kind === "ready" && this.#state.connection === connection;
+  }
+
+  /** The server is there, and this session with it over: the next one who needs it begins another. */
+  #letGo(connection: Connection): void {
+    if (!this.#isCurrent(connection)) return;
+    this.#giveUp(connection);
     this.#become({ kind: "idle" });
   }
 
   #lost(connection: Connection, reason: string): void {
-    if (this.#state.kind !== "ready" || this.#state.connection !== connection) return;
+    if (!this.#isCurrent(connection)) return;
+    this.#giveUp(connection);
+    this.#goDown(reason, this.#retry.lost(connection.ageMs));
+  }
+
+  #giveUp(connection: Connection): void {
     connection.isRetired = true;
     if (connection.calls === 0) this.#end(connection);
-    const wasStable = performance.now() - connection.since >= bounds.stableMs;
-    this.#failures = wasStable ? 0 : this.#failures + 1;
-    // The first time it is tried again as soon as somebody needs it.
-    this.#goDown(reason, this.#failures <= 1 ? 0 : backoffMs(this.#failures - 1, this.#parts.random));
   }
 
-  #goDown(given: string, waitMs: number): void {
-    const reason = this.#parts.clean(given);
-    this.#parts.log.say("warn", "an MCP server cannot be had", { reason, retryInMs: Math.round(waitMs) });
-    this.#become({ kind: "down", reason, retryAtMs: Date.now() + Math.round(waitMs) });
-  }
-
-  #become(state: State): void {
-    if (this.#state.kind === "closed") {
-      if (state.kind === "ready") this.#end(state.connection);
-      return;
-    }
-    this.#state = state;
-    this.#parts.onChange();
-  }
-
-  #end({ session, refresh }: Connection): void {
-    refresh.close();
-    const closed = session.close().catch(() => {});
+  #end(connection: Connection): void {
+    if (!this.#open.delete(connection)) return;
+    const closed = connection.end();
     this.#closing.add(closed);
     void closed.then(() => this.#closing.delete(closed));
   }
 
+  #goDown(given: string, waitMs: number): void {
+    const reason = this.#parts.clean(given);
+    this.#parts.log.say("warn", "an MCP server cannot be had", { reason, retryInMs: waitMs });
+    this.#become({ kind: "down", reason, retryAtMs: Date.now() + waitMs });
+  }
+
+  #become(state: State): void {
+    if (this.#state.kind !== "closed") {
+      this.#state = state;
+      this.#parts.onChange();
+    } else if (state.kind === "ready") {
+      this.#giveUp(state.connection);
+    }
+  }
+
   /** The clock of a connection that nobody uses begins anew. */
-  #use(): void {
+  #watchUse(): void {
     const { unusedMs } = this.#parts;
     clearTimeout(this.#unused);
     if (unusedMs === undefined || this.#state.kind !== "ready" || this.#state.connection.calls > 0) return;
     const { connection } = this.#state;
     this.#unused = setTimeout(() => {
-      if (connection.calls > 0) return;
-      this.#retire(connection);
-      this.#end(connection);
+      if (connection.calls === 0) this.#letGo(connection);
     }, unusedMs).unref();
   }
 
@@ -338,20 +254,8 @@ export class McpServer implements ToolServer {
   }
 }
 
-function faultOf(error: unknown): SessionError["fault"]["kind"] | undefined {
-  const cause = error instanceof ToolFailure ? error.cause : undefined;
-  return cause instanceof SessionError ? cause.fault.kind : undefined;
-}
-
-const messageOf = (error: unknown): string => {
+/** Why a call failed, without the words around it. */
+function causeOf(error: unknown): string {
   const cause = error instanceof ToolFailure ? error.cause : error;
   return cause instanceof Error ? oneLine(cause.message) : "it cannot be had";
-};
-
-/** Doubled each time, and never the same for two servers that went down together. */
-export function backoffMs(failures: number, random: () => number = Math.random): number {
-  const fullMs = Math.min(bounds.longestRetryMs, bounds.firstRetryMs * 2 ** Math.min(failures - 1, 20));
-  return fullMs * (0.75 + random() / 2);
 }
-
-const inWords = (atMs: number): string => `${Math.max(1, Math.ceil((atMs - Date.now()) / 1_000))} s`;

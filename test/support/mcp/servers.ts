@@ -15,7 +15,11 @@ export const oddFile = join(import.meta.dirname, "odd-server.mjs");
 
 const node = (...args: readonly string[]) => ({ command: process.execPath, args });
 
-export const oddServer = (env: Readonly<Record<string, string>> = {}) => ({ ...node(oddFile), env });
+/** `mark`: stands in its command line, so that a test finds its own among those of others. */
+export const oddServer = (env: Readonly<Record<string, string>> = {}, mark = "stdio") => ({
+  ...node(oddFile, mark),
+  env,
+});
 export const everythingServer = () => node(entryOf("server-everything"), "stdio");
 export const filesystemServer = (directory: string) => node(entryOf("server-filesystem"), directory);
 

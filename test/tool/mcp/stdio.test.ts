@@ -8,7 +8,7 @@ import { oddFile, oddServer } from "../../support/mcp/servers.js";
 import { callContext, failure, program, useServers } from "./support.js";
 
 const connect = useServers();
-const odd = (env: Record<string, string> = {}) => program(oddServer(env));
+const odd = (env: Record<string, string> = {}) => program(oddServer(env, directory));
 const directory = await mkdtemp(join(tmpdir(), "heddle-mcp-"));
 afterAll(() => rm(directory, { recursive: true }));
 
@@ -216,14 +216,14 @@ describe.skipIf(!canSeeLeftovers)("what a server is given, and leaves (needs /pr
     const { server, servers, call } = connect(odd());
     await leavesNothing(async () => {
       expect(server.status.state).toBe("idle");
-      expect(processesWith(oddFile)).toEqual([]);
+      expect(processesWith(directory)).toEqual([]);
       const { summary } = await call("spawn");
       const pid = Number(/\d+/.exec(summary)![0]);
       expect(processesWith("86399")).toContain(pid);
       await servers.close();
       expect(processesWith("86399")).toEqual([]);
     });
-    expect(processesWith(oddFile)).toEqual([]);
+    expect(processesWith(directory)).toEqual([]);
   });
 
   test("its environment holds what it was given, and no key of ours", async () => {
