@@ -27,6 +27,7 @@ import { HeddleError } from "./thread/errors.js";
 import { createRedactor } from "./thread/redact.js";
 import { Threads } from "./threads.js";
 import { ToolCalls } from "./tool-calls.js";
+import { ToolOffers } from "./tool-offers.js";
 
 export { listTools } from "./compose-agent.js";
 export { announceServer, findServer, holdsData } from "./log/server-address.js";
@@ -169,7 +170,8 @@ function createCore(log: EventLog, config: CoreConfig, { agent, logger }: { agen
   const threads = new Threads({ log, recorder, recordings, runs, feeds, bound: agent.bound });
   const toolCalls = new ToolCalls(log, runs);
   const executorCalls = new ExecutorCalls(log, runs.clientCalls);
-  return { recorder, recordings, runs, feeds, threads, toolCalls, executorCalls, onThreadError };
+  const toolOffers = new ToolOffers({ log, offered: runs.supply.offered, lasting: feeds.lasting });
+  return { recorder, recordings, runs, feeds, threads, toolCalls, executorCalls, toolOffers, onThreadError };
 }
 
 type Core = ReturnType<typeof createCore>;
@@ -187,6 +189,7 @@ async function serve(
   });
   const status = () => ({
     subscriptions: core.feeds.size,
+    lastingStreams: core.feeds.lasting.size,
     recordings: core.recordings.active,
     runs: core.runs.active,
     writing: core.recorder.writing,
@@ -210,6 +213,7 @@ async function serve(
       threads: core.threads,
       toolCalls: core.toolCalls,
       executorCalls: core.executorCalls,
+      toolOffers: core.toolOffers,
       documents,
       health,
       messageBytes: config.limits.messageBytes,

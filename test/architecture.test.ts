@@ -21,6 +21,7 @@ const table: Readonly<Record<string, readonly string[]>> = {
   "threads.ts": ["thread", "log", "tool", "recorder", "loop", "stream"],
   "tool-calls.ts": ["thread", "log", "recorder", "loop", "threads.ts"],
   "executor-calls.ts": ["thread", "log", "tool", "loop", "threads.ts", "tool-calls.ts"],
+  "tool-offers.ts": ["thread", "log", "tool", "recorder", "stream", "threads.ts"],
   "document-uploads.ts": ["thread"],
   "folder-files.ts": ["tool", "documents"],
   "projection/connect": [
@@ -28,6 +29,7 @@ const table: Readonly<Record<string, readonly string[]>> = {
     "threads.ts",
     "tool-calls.ts",
     "executor-calls.ts",
+    "tool-offers.ts",
     "documents",
     "document-uploads.ts",
     "server",
@@ -50,6 +52,7 @@ const table: Readonly<Record<string, readonly string[]>> = {
     "threads.ts",
     "tool-calls.ts",
     "executor-calls.ts",
+    "tool-offers.ts",
     "document-uploads.ts",
   ],
 };
