@@ -36,7 +36,9 @@ const table: Readonly<Record<string, readonly string[]>> = {
     "gen",
   ],
   client: ["gen"],
-  cli: ["compose.ts", "config.ts", "folder-files.ts", "client", "gen", "thread"],
+  executor: ["thread", "tool", "loop", "client", "gen"],
+  cli: ["compose.ts", "compose-executor.ts", "config.ts", "executor", "folder-files.ts", "client", "gen", "thread"],
+  "compose-executor.ts": ["config.ts", "executor", "tool"],
   "compose-agent.ts": ["config.ts", "thread", "log", "model", "tool", "loop", "recorder"],
   "compose.ts": [
     "compose-agent.ts",
