@@ -93,17 +93,17 @@ export class Executor {
     const open = (options: Parameters<ReturnType<typeof server.threads>["watchThreads"]>[1]) =>
       server.threads().watchThreads({ busyOnly: true }, options ?? {});
     // One after the other: meanwhile the server keeps the latest of each.
-    for await (const { payload } of keepOpen(open, { signal, backoff }))
+    for await (const { payload } of keepOpen(open, { signal, backoff: { ...backoff, ...server.backoff } }))
       if (payload.case === "thread") await this.#look(payload.value);
   }
 
   /** Only one of the two streams speaks of the connection. */
   #keeping() {
-    const { on, isPatient } = this.#parts;
+    const { on, isPatient, server } = this.#parts;
     const onState = (state: KeepState): void => {
       if (state.state === "waiting") on({ kind: "away", reason: state.reason });
     };
-    return { backoff: { ...backoff, ...(!isPatient && { maxFirstAttempts: 1 }) }, onState };
+    return { backoff: { ...backoff, ...(!isPatient && { maxFirstAttempts: 1 }), ...server.backoff }, onState };
   }
 
   async #look(thread: Thread): Promise<void> {

@@ -5,7 +5,7 @@ import { limits } from "../thread/limits.js";
 import { ApprovalDecision, type ToolCall } from "../thread/schema.js";
 import type { ToolRegistry } from "../tool/registry.js";
 import type { ToolDefinition } from "../tool/tool.js";
-import { answerMs, type ExecutorServer } from "./executor-server.js";
+import { answerMs, type ExecutorServer, patience } from "./executor-server.js";
 import type { Answer } from "./questions.js";
 
 export interface Found {
@@ -24,7 +24,7 @@ export async function findWaiting(
   do {
     const request = { threadId, pageSize: limits.pageSize.max, pageToken };
     const ask = (): Promise<Page> => server.toolCalls()[list](request, { signal, timeoutMs: answerMs });
-    const page = await unlessGone(insist(ask, { signal }));
+    const page = await unlessGone(insist(ask, patience(server, signal)));
     if (!page) return [];
     for (const call of page.toolCalls) {
       const tool = tools.get(call.toolName);
@@ -61,7 +61,10 @@ export async function resolveApproval(
     resolvedBy: answerer,
   };
   await unlessGone(
-    insist(() => server.toolCalls().resolveApproval(request, { signal, timeoutMs: answerMs }), { signal }),
+    insist(
+      () => server.toolCalls().resolveApproval(request, { signal, timeoutMs: answerMs }),
+      patience(server, signal),
+    ),
   );
 }
 
@@ -71,7 +74,7 @@ export async function refuseCall(
   signal: AbortSignal,
 ): Promise<void> {
   await unlessGone(
-    insist(() => server.toolCalls().cancelToolCall(request, { signal, timeoutMs: answerMs }), { signal }),
+    insist(() => server.toolCalls().cancelToolCall(request, { signal, timeoutMs: answerMs }), patience(server, signal)),
   );
 }
 

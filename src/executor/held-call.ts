@@ -11,7 +11,7 @@ import { insist, reasonOf } from "../client/index.js";
 import { limits } from "../thread/limits.js";
 import type { ContentRole } from "../thread/schema.js";
 import { durationFromMs } from "../thread/time.js";
-import { answerMs, type ExecutorServer } from "./executor-server.js";
+import { answerMs, type ExecutorServer, patience } from "./executor-server.js";
 
 /** The call is not ours any more: it is over, or its thread is gone. */
 export class CallLost extends Error {
@@ -30,12 +30,6 @@ interface Claiming {
 }
 
 const tokenBytes = 24;
-/** A server that comes back is noticed soon: a lease may be short. */
-const backoff = {
-  maxDelayMs: 2_000,
-  maxAttempts: Number.POSITIVE_INFINITY,
-  maxFirstAttempts: Number.POSITIVE_INFINITY,
-};
 
 /** What a server says of a call that is not to be had, or not any more. */
 const lostReasons: readonly (string | undefined)[] = [
@@ -55,7 +49,10 @@ export async function claimCall(claiming: Claiming): Promise<HeldCall | undefine
   const claimToken = randomBytes(tokenBytes).toString("base64url");
   const request = { toolCallId, executorName, claimToken, leaseDuration: durationFromMs(leaseMs) };
   try {
-    await insist(() => server.toolCalls().claimToolCall(request, { signal, timeoutMs: answerMs }), { signal, backoff });
+    await insist(
+      () => server.toolCalls().claimToolCall(request, { signal, timeoutMs: answerMs }),
+      patience(server, signal),
+    );
     return new HeldCall(claiming, claimToken);
   } catch (reason) {
     if (isLost(reason)) return undefined;
@@ -125,9 +122,9 @@ export class HeldCall {
 
   /** Throws CallLost when the call is not ours any more. */
   async #insist(request: (options: { signal: AbortSignal; timeoutMs: number }) => Promise<unknown>): Promise<void> {
-    const { signal } = this.#claiming;
+    const { server, signal } = this.#claiming;
     try {
-      await insist(() => request({ signal, timeoutMs: answerMs }), { signal, backoff });
+      await insist(() => request({ signal, timeoutMs: answerMs }), patience(server, signal));
     } catch (reason) {
       throw isLost(reason) ? new CallLost(ConnectError.from(reason)) : reason;
     }

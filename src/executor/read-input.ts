@@ -1,7 +1,7 @@
 // The input of a call, whole: it comes along where it is small, and in chunks where it is not.
 import { insist } from "../client/index.js";
 import { ContentRole, type ToolCall } from "../thread/schema.js";
-import { answerMs, type ExecutorServer } from "./executor-server.js";
+import { answerMs, type ExecutorServer, patience } from "./executor-server.js";
 
 export interface ReadCall {
   readonly call: ToolCall | undefined;
@@ -21,7 +21,7 @@ export const readCall = (server: ExecutorServer, toolCallId: string, signal: Abo
       const bytes = inline ?? (isElsewhere ? await readBody(server, toolCallId, signal) : new Uint8Array());
       return { call, input: Buffer.from(bytes).toString("utf8") };
     },
-    { signal },
+    patience(server, signal),
   );
 
 /** A stream that is cut is read again from its beginning. */

@@ -35,7 +35,7 @@ export class ReportLine implements ReportSink {
   readonly #hurry = new AbortController();
   #sequence = 0n;
   #sending: Promise<void> | undefined;
-  #failure: unknown;
+  #lost: CallLost | undefined;
 
   /** `onLost` is called once, when the server says that the call is not ours any more. */
   constructor(held: HeldCall, onLost: () => void) {
@@ -61,7 +61,7 @@ export class ReportLine implements ReportSink {
 
   /** Asks whether the call is still ours, unless a report is under way that asks the same. */
   look(): void {
-    if (this.#sending || this.#failure !== undefined) return;
+    if (this.#sending || this.#lost) return;
     this.#sending = this.#report({}).finally(() => {
       this.#sending = undefined;
       this.#send();
@@ -73,7 +73,7 @@ export class ReportLine implements ReportSink {
     this.#hurry.abort();
     this.#send();
     while (this.#sending) await this.#sending;
-    if (this.#failure !== undefined) throw this.#failure;
+    if (this.#lost) throw this.#lost;
   }
 
   /** Renews nothing any more. */
@@ -100,7 +100,7 @@ export class ReportLine implements ReportSink {
   }
 
   #send(): void {
-    if (this.#sending || this.#failure !== undefined || this.#batches.length === 0) return;
+    if (this.#sending || this.#lost || this.#batches.length === 0) return;
     this.#sending = this.#sendAll().finally(() => {
       this.#sending = undefined;
     });
@@ -110,7 +110,7 @@ export class ReportLine implements ReportSink {
     for (let batch = this.#batches.shift(); batch; batch = this.#batches.shift()) {
       const { outputs, progress } = batch;
       await this.#report({ outputs, ...(progress && { progress }), reportSequence: ++this.#sequence });
-      if (this.#failure !== undefined) return;
+      if (this.#lost) return;
       await pause(batchEveryMs, undefined, { signal: this.#hurry.signal }).catch(() => {});
     }
   }
@@ -119,9 +119,11 @@ export class ReportLine implements ReportSink {
     try {
       await this.#held.report(report);
     } catch (reason) {
-      this.#failure ??= reason;
+      // One that the server does not take is lost, and the next may not be.
+      if (!(reason instanceof CallLost) || this.#lost) return;
+      this.#lost = reason;
       this.#batches.length = 0;
-      if (reason instanceof CallLost) this.#onLost();
+      this.#onLost();
     }
   }
 }
