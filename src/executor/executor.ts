@@ -31,7 +31,11 @@ export interface ExecutorParts extends CallParts {
 /** What the last words to a server may take when the executor stops. */
 const farewellMs = 5_000;
 /** A server that comes back is noticed soon. */
-const backoff = { maxDelayMs: 3_000, maxAttempts: Number.POSITIVE_INFINITY };
+const backoff = {
+  maxDelayMs: 3_000,
+  maxAttempts: Number.POSITIVE_INFINITY,
+  maxFirstAttempts: Number.POSITIVE_INFINITY,
+};
 /** Answers that are remembered until their calls have come or gone. */
 const mostAnswers = 1000;
 

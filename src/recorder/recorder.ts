@@ -32,9 +32,10 @@ export class Recorder {
     await this.#withWriter(key, (writer) => writer.remove(tombstone));
   }
 
-  /** A thread that is being written, with what is open in it. It is kept until nobody writes it any more. */
+  /** A thread with what is open in it. One that nobody writes is read and not kept: a list of parked ones must not fill the memory. */
   async view(key: ThreadKey): Promise<ThreadView> {
-    return (await this.#writer(key)).view;
+    const writer = this.#writers.get(nameOf(key));
+    return writer ? (await writer).view : loadThread(this.log, key, this.#redactor);
   }
 
   /** A text as it would be stored. */

@@ -175,3 +175,22 @@ describe("WatchThreads", () => {
     expect(core.recorder.changes.watchers).toBe(0);
   });
 });
+
+test("a snapshot of parked threads keeps none of them in memory", async () => {
+  const log = openMemoryLog();
+  const first = openCore({ log, model: replies(...Array.from({ length: 5 }, () => called({ name: "look" }))) });
+  const vanished = new AbortController();
+  const request = { threadId: "", executorName: "here", tools: [clientToolOf("look")] };
+  await first.toolOffers.offer(request, vanished.signal).next();
+  for (let at = 0; at < 5; at++) {
+    const { threadId } = await send(first);
+    await until(first, threadId, ({ payload }) => payload.case === "runSuspended");
+  }
+  const second = openCore({ log });
+  const watcher = new ListWatcher(second);
+  await watcher.until(() => watcher.names.includes("snapshotComplete"));
+  expect([...watcher.known.values()].map(({ offeredToolCalls }) => offeredToolCalls)).toEqual([1, 1, 1, 1, 1]);
+  expect(second.recorder.writing).toBe(0);
+  await watcher.leave();
+  vanished.abort();
+});
