@@ -1,6 +1,7 @@
 // Somebody else's executor, in another language and another process: the example that ships under examples/python-executor.
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
+import { readFileSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -13,14 +14,9 @@ import { valuesOf } from "../support/agent.js";
 import { endChildren } from "../support/command-process.js";
 import { hasPythonGrpc, python } from "../support/tools.js";
 
-const program = join(import.meta.dirname, "../../examples/python-executor/executor.py");
-
-const script = {
-  replies: [
-    { expect: { tools: ["count_words"] }, events: [{ toolCall: { name: "count_words", input: { word: "heddle" } } }] },
-    { expect: { toolResults: 1 }, events: [{ text: "Counted." }] },
-  ],
-} as Script;
+const examples = join(import.meta.dirname, "../../examples");
+const program = join(examples, "python-executor/executor.py");
+const script = JSON.parse(readFileSync(join(examples, "scripted/count-words.json"), "utf8")) as Script;
 
 describe.skipIf(!hasPythonGrpc())("an executor in Python (needs python3-grpcio)", { timeout: 90_000 }, () => {
   const open = useExecutorScenes();
@@ -37,7 +33,7 @@ describe.skipIf(!hasPythonGrpc())("an executor in Python (needs python3-grpcio)"
 
   test("declares a tool, claims its calls, reports on them and completes them", async () => {
     const { server, session, workspace } = await open(script);
-    await writeFile(join(workspace, "one.txt"), "a heddle is a heddle");
+    await writeFile(join(workspace, "one.txt"), "a Heddle is a Heddle");
     await writeFile(join(workspace, "two.md"), "nothing here");
     await start(workspace, "--server", new URL(server.url).host);
     const { tools } = await session.tools.listTools({});
@@ -48,7 +44,7 @@ describe.skipIf(!hasPythonGrpc())("an executor in Python (needs python3-grpcio)"
     });
     const { threadId } = await session.start("How often?");
     const events = await session.until(threadId, "runCompleted");
-    expect(valuesOf(events, "toolCallStarted")).toMatchObject([{ summary: "Counting the word heddle" }]);
+    expect(valuesOf(events, "toolCallStarted")).toMatchObject([{ summary: "Counting the word Heddle" }]);
     expect(valuesOf(events, "toolCallClaimed")).toMatchObject([{ executorName: "python-executor" }]);
     expect(valuesOf(events, "toolCallOutputDelta").map(({ text }) => text)).toEqual([
       "one.txt: 5 words\n",
@@ -56,7 +52,7 @@ describe.skipIf(!hasPythonGrpc())("an executor in Python (needs python3-grpcio)"
     ]);
     expect(valuesOf(events, "toolCallProgress").at(-1)).toMatchObject({ completed: 2, total: 2 });
     const [complete] = valuesOf(events, "toolCallComplete");
-    expect(complete).toMatchObject({ success: true, summary: "Found heddle 2 times in 2 files" });
+    expect(complete).toMatchObject({ success: true, summary: "Found Heddle 2 times in 2 files" });
     const { contents } = await session.clients.toolCalls.getToolCall({ toolCallId: complete!.toolCallId });
     const result = contents.find(({ info }) => info?.contentId === "result");
     expect(JSON.parse(Buffer.from(result!.data).toString())).toMatchObject({ found: 2 });
@@ -65,7 +61,7 @@ describe.skipIf(!hasPythonGrpc())("an executor in Python (needs python3-grpcio)"
 
   test("T1: it dies in the middle of a call, which is interrupted after its lease; the run goes on", async () => {
     const { server, session, workspace } = await open(script);
-    await writeFile(join(workspace, "one.txt"), "a heddle");
+    await writeFile(join(workspace, "one.txt"), "a Heddle");
     const child = await start(workspace, "--server", new URL(server.url).host, "--die", "--lease", "1");
     const ended = once(child, "exit");
     const { threadId } = await session.start("How often?");
