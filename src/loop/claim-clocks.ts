@@ -16,6 +16,8 @@ export class ClaimClocks {
   readonly #expiries: Expiries;
   readonly #offers: LeaseClocks;
   readonly #leases: LeaseClocks;
+  /** When something was last recorded of a claimed call. */
+  readonly #spokeMs = new Map<string, number>();
   #isDisposed = false;
 
   constructor(expiries: Expiries, clock?: LeaseClock) {
@@ -43,6 +45,16 @@ export class ClaimClocks {
     return this.#leases.during(toolCallId, work);
   }
 
+  /** Something was recorded of a claimed call. */
+  spoke(toolCallId: string): void {
+    this.#spokeMs.set(toolCallId, performance.now());
+  }
+
+  /** For how long nothing was. */
+  quietMs(toolCallId: string): number {
+    return performance.now() - (this.#spokeMs.get(toolCallId) ?? Number.NEGATIVE_INFINITY);
+  }
+
   isSilent(toolCallId: string): boolean {
     return this.#leases.isOver(toolCallId);
   }
@@ -50,6 +62,7 @@ export class ClaimClocks {
   stop(toolCallId: string): void {
     this.#offers.stop(toolCallId);
     this.#leases.stop(toolCallId);
+    this.#spokeMs.delete(toolCallId);
   }
 
   /** The calls stay; the next process starts their clocks. */

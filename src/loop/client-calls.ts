@@ -48,8 +48,6 @@ interface ClientCallsParts {
 
 export class ClientCalls {
   readonly #parts: ClientCallsParts;
-  /** When something was last recorded of a claimed call. */
-  readonly #spokeMs = new Map<string, number>();
 
   constructor(parts: ClientCallsParts) {
     this.#parts = parts;
@@ -66,7 +64,7 @@ export class ClientCalls {
       return nothingStarted;
     });
     clocks.claimed(key, toolCallId, leaseMs);
-    this.#spoke(toolCallId);
+    clocks.spoke(toolCallId);
     await clocks.during(toolCallId, async () => {});
     return Date.now() + leaseMs;
   }
@@ -78,7 +76,7 @@ export class ClientCalls {
       await this.#parts.active.change(key, (draft) => {
         leaseMs = leaseOf(heldCall(draft, toolCallId, token));
         reportCall(draft, toolCallId, this.#withSignOfLife(toolCallId, report));
-        if (draft.frames.length > 0) this.#spoke(toolCallId);
+        if (draft.frames.length > 0) this.#parts.clocks.spoke(toolCallId);
         return nothingStarted;
       });
       return Date.now() + leaseMs;
@@ -168,21 +166,16 @@ export class ClientCalls {
       return { runId, started };
     });
     clocks.stop(toolCallId);
-    this.#spokeMs.delete(toolCallId);
     // A run that was suspended finds the end in the log.
     const run = started ? undefined : active.get(runId);
     run?.waits.answer(toolCallId, { kind: "ended", result: await resultOf(log, key, toolCallId) });
   }
 
-  #spoke(toolCallId: string): void {
-    this.#spokeMs.set(toolCallId, performance.now());
-  }
-
   /** An empty report of a client that has said nothing for long. */
   #withSignOfLife(toolCallId: string, report: Report): Report {
     if (report.progress || report.outputs.length > 0) return report;
-    const quietFor = performance.now() - (this.#spokeMs.get(toolCallId) ?? Number.NEGATIVE_INFINITY);
-    return quietFor < this.#parts.quietMs ? report : { ...report, progress: { message: stillRunning } };
+    const { clocks, quietMs } = this.#parts;
+    return clocks.quietMs(toolCallId) < quietMs ? report : { ...report, progress: { message: stillRunning } };
   }
 }
 
