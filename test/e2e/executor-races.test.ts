@@ -9,7 +9,7 @@ import { valuesOf } from "../support/agent.js";
 
 const open = useExecutorScenes();
 
-describe("executors and servers that come and go", () => {
+describe("executors and servers that come and go", { timeout: 90_000 }, () => {
   test("two executors race for 500 calls: each runs once", { timeout: 240_000 }, async () => {
     const perThread = 50;
     const threads = 10;
@@ -36,7 +36,7 @@ describe("executors and servers that come and go", () => {
 
   test("an executor that is killed in the middle of a call: interrupted after its lease, and the run goes on", async () => {
     const { session, start } = await open(scriptOf(commandCall("echo begun; sleep 600")));
-    const executor = await start(["--trusted", "--lease", "1"]);
+    const executor = await start(["--trusted", "--lease", "3"]);
     const { threadId } = await session.start("go");
     await session.until(threadId, "toolCallOutputDelta");
     await executor.kill();
@@ -45,6 +45,15 @@ describe("executors and servers that come and go", () => {
       { outcome: ToolCallOutcome.INTERRUPTED, error: { kind: "executor_lost" } },
     ]);
     expect(valuesOf(events, "runCompleted")).toMatchObject([{ outcome: RunOutcome.SUCCEEDED }]);
+  });
+
+  test("an executor that is quiet for longer than its lease keeps its call", { timeout: 60_000 }, async () => {
+    const { session, start, lines } = await open(scriptOf(commandCall("sleep 7; echo done >> traces")));
+    await start(["--trusted", "--lease", "3"]);
+    const { threadId } = await session.start("go");
+    const events = await session.until(threadId, "runCompleted");
+    expect(valuesOf(events, "toolCallComplete")).toMatchObject([{ success: true }]);
+    expect(await lines("traces")).toEqual(["done"]);
   });
 
   test("a server that is killed while 50 calls are parked: an executor comes, and all complete", {

@@ -17,7 +17,7 @@ const callIn = async ({ clients }: Session, toolCallId: string) => {
   return { call: toolCall!, bodies };
 };
 
-describe("an executor", () => {
+describe("an executor", { timeout: 90_000 }, () => {
   test("runs a call in its own workspace, and the run goes on with what it found", async () => {
     const script = {
       replies: [

@@ -62,7 +62,7 @@ describe.skipIf(!hasPythonGrpc())("an executor in Python (needs python3-grpcio)"
   test("T1: it dies in the middle of a call, which is interrupted after its lease; the run goes on", async () => {
     const { server, session, workspace } = await open(script);
     await writeFile(join(workspace, "one.txt"), "a Heddle");
-    const child = await start(workspace, "--server", new URL(server.url).host, "--die", "--lease", "1");
+    const child = await start(workspace, "--server", new URL(server.url).host, "--die", "--lease", "2");
     const ended = once(child, "exit");
     const { threadId } = await session.start("How often?");
     const events = await session.until(threadId, "runCompleted");
