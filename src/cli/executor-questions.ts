@@ -4,20 +4,27 @@ import type { ExecutorView } from "./executor-view.js";
 import type { Io } from "./io.js";
 import { paintedText } from "./live-view-line.js";
 import { askedLines } from "./live-view-question.js";
+import { commandLine, type Where } from "./next-command.js";
 import { previewLines } from "./preview-lines.js";
 import { readAnswer } from "./read-answer.js";
 import { answeringOf } from "./run-prompt-approvals.js";
 import { prompt, promptHint, type Question } from "./run-question.js";
 import { safeLine, styleFor } from "./terminal.js";
 
-export function askerOf(io: Io, flags: { yes: boolean; json: boolean; server?: string }, view: ExecutorView): Asker {
+interface AskerFlags {
+  readonly yes: boolean;
+  readonly json: boolean;
+  readonly server: string;
+}
+
+export function askerOf(io: Io, flags: AskerFlags, view: ExecutorView): Asker {
   switch (answeringOf(io, flags)) {
     case "yes":
       return { kind: "yes" };
     case "nobody":
       return { kind: "nobody" };
     case "terminal":
-      return { kind: "person", ask: (asked, signal) => ask(io, { asked, view, signal }) };
+      return { kind: "person", ask: (asked, signal) => ask(io, { question: questionOf(asked, flags), view, signal }) };
   }
 }
 
@@ -25,11 +32,11 @@ const assumed = { columns: 80, rows: 24 };
 
 async function ask(
   io: Io,
-  { asked, view, signal }: { asked: Asked; view: ExecutorView; signal: AbortSignal },
+  { question, view, signal }: { question: Question; view: ExecutorView; signal: AbortSignal },
 ): Promise<{ isAllowed: boolean; reason: string }> {
   const style = styleFor(io, "stdout");
   const { columns = assumed.columns, rows = assumed.rows } = io.stdout;
-  const lines = askedLines(questionOf(asked), { columns: columns - 1, room: rows - 2 });
+  const lines = askedLines(question, { columns: columns - 1, room: rows - 2 });
   await view.write(`${lines.map((line) => `${paintedText(line, style)}\n`).join("")}${prompt}`);
   view.asking(prompt);
   const onChange = (_: string, isUnclear: boolean): void => {
@@ -47,10 +54,10 @@ async function ask(
 }
 
 /** What would happen here comes first; where there is nothing to see, the input says it. */
-const questionOf = ({ call, why, preview, input }: Asked): Question => ({
+const questionOf = ({ call, why, preview, input }: Asked, where: Where): Question => ({
   toolCallId: call.toolCallId,
   heading: { title: safeLine(call.title), summary: safeLine(call.summary) },
   why: safeLine(why),
   body: preview ? previewLines(preview.data, preview.mediaType) : previewLines(input, "application/json"),
-  seeAll: `heddle call ${call.toolCallId}`,
+  seeAll: safeLine(commandLine(`call ${call.toolCallId}`, where)),
 });

@@ -5,7 +5,7 @@ import { type Config, loadConfig } from "../config.js";
 import type { Asker } from "../executor/questions.js";
 import { limits } from "../thread/limits.js";
 import { cleanSummary } from "../thread/summary.js";
-import { answererOf } from "./answerer.js";
+import { answererOf, userName } from "./answerer.js";
 import { countArgument, threadArgument } from "./arguments.js";
 import { askerOf } from "./executor-questions.js";
 import { type ExecutorView, executorView } from "./executor-view.js";
@@ -79,7 +79,7 @@ async function executor({ io, signal }: Context, flags: ExecutorFlags): Promise<
   const view = executorView(io, { ...flags, server: place.url() });
   const clients = openClients(place);
   try {
-    const asker = askerOf(io, flags, view);
+    const asker = askerOf(io, { ...flags, server: place.url() }, view);
     const serving = await createExecutor(config, { flags, view, asker, clients });
     await serving.run(signal);
   } catch (reason) {
@@ -141,7 +141,7 @@ async function placeOf(io: Io, flags: ExecutorFlags): Promise<ServerPlace> {
 }
 
 /** Such as `ada@laptop`. */
-const nameHere = (): string => cleanSummary(`${answererOf("").replace(" ()", "")}@${hostname()}`);
+const nameHere = (): string => cleanSummary(`${userName()}@${hostname()}`);
 
 function nameArgument(text: string): string {
   if (text === cleanSummary(text) && text !== "") return text;
