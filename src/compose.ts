@@ -29,6 +29,7 @@ import { SecretBook } from "./thread/secret-book.js";
 import { Threads } from "./threads.js";
 import { type McpServers, secretsOfPlace } from "./tool/mcp/mcp-servers.js";
 import { ToolCalls } from "./tool-calls.js";
+import { ToolOffers } from "./tool-offers.js";
 
 export { listTools } from "./compose-agent.js";
 export { announceServer, findServer, holdsData } from "./log/server-address.js";
@@ -177,7 +178,9 @@ function createCore(log: EventLog, config: CoreConfig, { agent, logger }: { agen
   const threads = new Threads({ log, recorder, recordings, runs, feeds, bound: agent.bound, intake: agent.mcp });
   const toolCalls = new ToolCalls(log, runs);
   const executorCalls = new ExecutorCalls(log, runs.clientCalls);
-  return { recorder, recordings, runs, feeds, threads, toolCalls, executorCalls, mcp: agent.mcp, onThreadError };
+  const toolOffers = new ToolOffers({ log, offered: runs.supply.offered, lasting: feeds.lasting });
+  const { mcp } = agent;
+  return { recorder, recordings, runs, feeds, threads, toolCalls, executorCalls, toolOffers, mcp, onThreadError };
 }
 
 type Core = ReturnType<typeof createCore>;
@@ -195,6 +198,7 @@ async function serve(
   });
   const status = () => ({
     subscriptions: core.feeds.size,
+    lastingStreams: core.feeds.lasting.size,
     recordings: core.recordings.active,
     runs: core.runs.active,
     writing: core.recorder.writing,
@@ -219,6 +223,7 @@ async function serve(
       threads: core.threads,
       toolCalls: core.toolCalls,
       executorCalls: core.executorCalls,
+      toolOffers: core.toolOffers,
       documents,
       health,
       messageBytes: config.limits.messageBytes,

@@ -21,6 +21,7 @@ const table: Readonly<Record<string, readonly string[]>> = {
   "threads.ts": ["thread", "log", "tool", "recorder", "loop", "stream"],
   "tool-calls.ts": ["thread", "log", "recorder", "loop", "threads.ts"],
   "executor-calls.ts": ["thread", "log", "tool", "loop", "threads.ts", "tool-calls.ts"],
+  "tool-offers.ts": ["thread", "log", "tool", "recorder", "stream", "threads.ts"],
   "document-uploads.ts": ["thread"],
   "folder-files.ts": ["tool", "documents"],
   "projection/connect": [
@@ -28,13 +29,16 @@ const table: Readonly<Record<string, readonly string[]>> = {
     "threads.ts",
     "tool-calls.ts",
     "executor-calls.ts",
+    "tool-offers.ts",
     "documents",
     "document-uploads.ts",
     "server",
     "gen",
   ],
   client: ["gen"],
-  cli: ["compose.ts", "config.ts", "folder-files.ts", "client", "gen", "thread"],
+  executor: ["thread", "tool", "loop", "client", "gen"],
+  cli: ["compose.ts", "compose-executor.ts", "config.ts", "executor", "folder-files.ts", "client", "gen", "thread"],
+  "compose-executor.ts": ["config.ts", "executor", "tool"],
   "compose-agent.ts": ["config.ts", "thread", "log", "model", "tool", "loop", "recorder"],
   "compose.ts": [
     "compose-agent.ts",
@@ -50,6 +54,7 @@ const table: Readonly<Record<string, readonly string[]>> = {
     "threads.ts",
     "tool-calls.ts",
     "executor-calls.ts",
+    "tool-offers.ts",
     "document-uploads.ts",
   ],
 };

@@ -4,6 +4,7 @@ import { packageVersion } from "../config.js";
 import { addApprovals } from "./approvals.js";
 import { addCall } from "./call.js";
 import { addDocuments } from "./documents.js";
+import { addExecutor } from "./executor.js";
 import { endingOf, exitCodeHelp, exitCodes, helpHint } from "./exit.js";
 import { Failure } from "./failure.js";
 import { addFollow } from "./follow.js";
@@ -53,6 +54,7 @@ Examples:
   $ heddle serve                           start a server on http://127.0.0.1:8787, with its data in .heddle
   $ heddle threads                         what threads there are
   $ heddle follow <thread>                 watch one as it happens
+  $ heddle executor                        run agents' tools here, next to you
   $ heddle index docs                      let agents search the files of a folder
 ${exitCodeHelp}`;
 
@@ -80,6 +82,7 @@ function createProgram(context: Context): Command {
   addCall(program, context);
   addTools(program, context);
   addApprovals(program, context);
+  addExecutor(program, context);
   addIndexDocuments(program, context);
   addDocuments(program, context);
   return program;
