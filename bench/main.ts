@@ -8,6 +8,7 @@ import { engine } from "./scenarios/engine.js";
 import { fanOut } from "./scenarios/fan-out.js";
 import { idle } from "./scenarios/idle.js";
 import { latency } from "./scenarios/latency.js";
+import { mcp } from "./scenarios/mcp.js";
 import { replay } from "./scenarios/replay.js";
 import { stalled } from "./scenarios/stalled.js";
 import { tools } from "./scenarios/tools.js";
@@ -16,7 +17,7 @@ import type { Row } from "./support/rows.js";
 import { table } from "./support/table.js";
 import { Workspace } from "./support/workspace.js";
 
-const scenarios: readonly Scenario[] = [fanOut, append, latency, replay, idle, stalled, engine, tools];
+const scenarios: readonly Scenario[] = [fanOut, append, latency, replay, idle, stalled, engine, tools, mcp];
 
 const help = `npm run bench -- [scenario …] [options]
 

@@ -1,10 +1,11 @@
 // Builds what runs agents from the configuration: the models, the tools and the runs. With compose.ts the only file that names
 // concrete models and tools.
-import type { AgentConfig } from "./config.js";
+import { type AgentConfig, packageVersion } from "./config.js";
 import type { EventLog, ThreadKey } from "./log/event-log.js";
-import { listedTools } from "./loop/listed-tools.js";
+import { listedServers } from "./loop/listed-servers.js";
+import { toolsOfThread } from "./loop/listed-tools.js";
 import { RecordedProcesses } from "./loop/process-journal.js";
-import type { ToolSupply } from "./loop/run-tools.js";
+import { type ToolSupply, threadTools } from "./loop/run-tools.js";
 import { Runs } from "./loop/runs.js";
 import { ChildRuns } from "./loop/sub-runs.js";
 import { demoModel } from "./model/demo.js";
@@ -13,17 +14,18 @@ import { scriptedModel } from "./model/scripted.js";
 import { readScript } from "./model/scripted-file.js";
 import type { Recorder } from "./recorder/recorder.js";
 import { HeddleError } from "./thread/errors.js";
-import type { Tool } from "./thread/schema.js";
+import type { McpServer, Tool } from "./thread/schema.js";
 import { builtinNames, builtinTools } from "./tool/builtin/index.js";
 import { OfferedTools } from "./tool/client/offered-tools.js";
 import { type CommandSettings, prepareCommands } from "./tool/command/commands.js";
 import { SearchedDocuments } from "./tool/documents/searched-documents.js";
 import { Interpreters } from "./tool/interpreter/interpreters.js";
 import { loadToolModules } from "./tool/load-modules.js";
+import { McpServers } from "./tool/mcp/mcp-servers.js";
+import { mcpPrefix } from "./tool/policy.js";
 import { Processes } from "./tool/process/processes.js";
 import { ToolRegistry } from "./tool/registry.js";
 import type { ThreadBound } from "./tool/thread-bound.js";
-import { noToolServers } from "./tool/tool-server.js";
 
 /** Waiting before a model is asked again for the first time. */
 const firstBackoffMs = 500;
@@ -41,17 +43,22 @@ interface ToolParts {
   readonly subRuns: ChildRuns;
   /** What file_search looks into. */
   readonly documents: SearchedDocuments;
+  readonly mcp: McpServers;
 }
 
 /** No models and no tools: for looking only. */
-export const nobody = (): AgentParts => ({
-  models: new Map(),
-  supply: { tools: new ToolRegistry([]), servers: noToolServers, offered: new OfferedTools() },
-  bound: [],
-  journal: new RecordedProcesses(),
-  subRuns: new ChildRuns(noDelegation),
-  documents: new SearchedDocuments(),
-});
+export function nobody(): AgentParts {
+  const mcp = new McpServers({ servers: [], threadServers: false, allowHosts: [], version: packageVersion() });
+  return {
+    models: new Map(),
+    supply: { tools: new ToolRegistry([]), servers: mcp, offered: new OfferedTools() },
+    bound: [],
+    journal: new RecordedProcesses(),
+    subRuns: new ChildRuns(noDelegation),
+    documents: new SearchedDocuments(),
+    mcp,
+  };
+}
 
 const noDelegation = { depth: 0, atOnce: 0, perRun: 0 };
 
@@ -65,9 +72,22 @@ export async function loadAgent(agent: AgentConfig, hidden: readonly string[]): 
   return { models, ...(await loadTools(agent, hidden)) };
 }
 
-/** The tools alone, as the API lists them: what `heddle serve` would offer, without a model or any data. */
-export const listTools = async (agent: AgentConfig): Promise<readonly Tool[]> =>
-  listedTools((await loadTools(agent, [])).supply.tools, agent);
+/** What `heddle serve` would offer, without a model or any data. `connect`: MCP servers are asked too, and let go again. */
+export async function listTools(
+  agent: AgentConfig,
+  { connect, signal }: { connect: boolean; signal: AbortSignal },
+): Promise<{ tools: readonly Tool[]; mcpServers: readonly McpServer[] }> {
+  const { supply, mcp } = await loadTools(agent, []);
+  try {
+    // One that cannot be had is listed as such.
+    if (connect) await Promise.allSettled(mcp.configured.map((server) => server.discover(signal)));
+    signal.throwIfAborted();
+    const tools = toolsOfThread(supply, threadTools("", { clientTools: [], mcpServers: [] }), agent);
+    return { tools, mcpServers: listedServers(mcp.configured) };
+  } finally {
+    await mcp.close();
+  }
+}
 
 async function loadTools(agent: AgentConfig, hidden: readonly string[]): Promise<ToolParts> {
   const journal = new RecordedProcesses();
@@ -77,7 +97,8 @@ async function loadTools(agent: AgentConfig, hidden: readonly string[]): Promise
   const processes = loadProcesses(agent.workspace, commands, journal);
   const { sandbox } = agent.commands;
   const interpreters = new Interpreters({ ...agent.interpreter, sandbox, workspace: agent.workspace });
-  const bound: ThreadBound[] = [interpreters, ...(processes ? [processes] : [])];
+  const mcp = new McpServers({ ...agent.mcp, policyNames: Object.keys(agent.policy), version: packageVersion() });
+  const bound: ThreadBound[] = [interpreters, mcp, ...(processes ? [processes] : [])];
   const builtin = builtinTools({
     ...agent,
     documents,
@@ -88,8 +109,8 @@ async function loadTools(agent: AgentConfig, hidden: readonly string[]): Promise
   });
   const tools = new ToolRegistry([...builtin, ...(await loadToolModules(agent.tools))]);
   checkPolicy(agent, tools);
-  const supply = { tools, servers: noToolServers, offered: new OfferedTools() };
-  return { supply, bound, journal, subRuns, documents };
+  const supply = { tools, servers: mcp, offered: new OfferedTools() };
+  return { supply, bound, journal, subRuns, documents, mcp };
 }
 
 /** They run in the workspace, as other commands do. */
@@ -101,14 +122,18 @@ const loadProcesses = (
   workspace === undefined ? undefined : new Processes({ commands: prepareCommands(commands, workspace), journal });
 
 /** A slip in the name of a tool that is to be denied would allow it. */
-function checkPolicy({ policy }: AgentConfig, registry: ToolRegistry): void {
+function checkPolicy({ policy, mcp }: AgentConfig, registry: ToolRegistry): void {
   const known = new Set([...registry.names(), ...builtinNames]);
-  const unknown = Object.keys(policy).find((name) => !known.has(name));
+  const labels = mcp.servers.map(({ label }) => label);
+  // What a server offers is known when it is asked, and which servers threads bring when they do.
+  const isOfServer = (name: string): boolean =>
+    name.startsWith("mcp__") && (mcp.threadServers || labels.some((label) => name.startsWith(mcpPrefix(label))));
+  const unknown = Object.keys(policy).find((name) => !known.has(name) && !isOfServer(name));
   if (unknown === undefined) return;
-  const names = [...known].sort().join(", ");
-  throw new HeddleError("invalid_config", `agent.policy: there is no tool ${unknown}; the tools are ${names}`, {
-    detail: { field: `agent.policy.${unknown}` },
-  });
+  const rest = unknown.startsWith("mcp__")
+    ? `there is no MCP server for ${unknown}; the names of their tools begin with ${labels.map(mcpPrefix).join(", ") || "nothing: there is none"}`
+    : `there is no tool ${unknown}; the tools are ${[...known].sort().join(", ")}`;
+  throw new HeddleError("invalid_config", `agent.policy: ${rest}`, { detail: { field: `agent.policy.${unknown}` } });
 }
 
 export function createRuns(

@@ -8,7 +8,7 @@ import { Documents } from "./documents/documents.js";
 import { ExecutorCalls } from "./executor-calls.js";
 import type { EventLog, ThreadKey } from "./log/event-log.js";
 import { openLmdbLog } from "./log/lmdb.js";
-import { createHealth } from "./projection/connect/health.js";
+import { createHealth, type Dependencies } from "./projection/connect/health.js";
 import { createLane } from "./projection/connect/lane.js";
 import { createRecordLane } from "./projection/connect/recorder-service.js";
 import { refuse } from "./projection/connect/refuse.js";
@@ -28,8 +28,11 @@ import { Feeds } from "./stream/feeds.js";
 import { Hub } from "./stream/hub.js";
 import { HeddleError } from "./thread/errors.js";
 import { createRedactor } from "./thread/redact.js";
+import { SecretBook } from "./thread/secret-book.js";
 import { Threads } from "./threads.js";
+import { type McpServers, secretsOfPlace } from "./tool/mcp/mcp-servers.js";
 import { ToolCalls } from "./tool-calls.js";
+import { ToolOffers } from "./tool-offers.js";
 
 export { listTools } from "./compose-agent.js";
 export { announceServer, findServer, holdsData } from "./log/server-address.js";
@@ -140,19 +143,25 @@ interface CoreConfig {
   readonly agent: AgentConfig;
 }
 
-/** Keys of providers and of search services, and the server's own tokens: nothing that a model or a tool says may hold one. */
-const secretsOf = ({ secrets, tokens, agent: { providers, web }, documents }: Config): readonly string[] => [
+/**
+ * Keys of providers, of search services and of MCP servers, and the server's own tokens: nothing that a model or a tool says may hold
+ * one.
+ */
+const secretsOf = ({ secrets, tokens, agent: { providers, web, mcp }, documents }: Config): readonly string[] => [
   ...secrets,
   ...tokens.map(({ token }) => token),
   ...[providers.openai.apiKey, providers.anthropic.apiKey, web.search?.key, documents.embeddings?.key].filter(
     (key) => key !== undefined,
   ),
+  ...mcp.servers.flatMap(({ place, secrets }) => [...secretsOfPlace(place), ...secrets]),
 ];
 
 function createCore(log: EventLog, config: CoreConfig, { agent, logger }: { agent: AgentParts; logger: Logger }) {
   const onThreadError = (err: unknown, { threadId }: ThreadKey): void =>
     logger.error({ err, threadId }, "a thread could not be looked after; it is tried again");
-  const recorder = new Recorder(log, createRedactor({ secrets: config.secrets }));
+  const secrets = new SecretBook(config.secrets);
+  agent.mcp.reportTo(logger, secrets);
+  const recorder = new Recorder(log, secrets);
   agent.journal.recordWith(recorder, onThreadError);
   const runs = createRuns(config.agent, agent, {
     log,
@@ -169,7 +178,7 @@ function createCore(log: EventLog, config: CoreConfig, { agent, logger }: { agen
   });
   const { heartbeatMs, streamMaxAgeMs } = config.timing;
   const feeds = new Feeds(new Hub(log), { heartbeatMs, maxAgeMs: streamMaxAgeMs });
-  const threads = new Threads({ log, recorder, recordings, runs, feeds, bound: agent.bound });
+  const threads = new Threads({ log, recorder, recordings, runs, feeds, bound: agent.bound, intake: agent.mcp });
   const toolCalls = new ToolCalls(log, runs);
   const executorCalls = new ExecutorCalls(log, runs.clientCalls);
   const responses = new Responses({ log, runs, threads });
@@ -179,6 +188,7 @@ function createCore(log: EventLog, config: CoreConfig, { agent, logger }: { agen
     defaultModel: config.agent.model,
     tools: [...agent.supply.tools.names()],
   });
+  const toolOffers = new ToolOffers({ log, offered: runs.supply.offered, lasting: feeds.lasting });
   return {
     recorder,
     recordings,
@@ -187,6 +197,8 @@ function createCore(log: EventLog, config: CoreConfig, { agent, logger }: { agen
     threads,
     toolCalls,
     executorCalls,
+    toolOffers,
+    mcp: agent.mcp,
     responses,
     bodies,
     offered,
@@ -202,16 +214,18 @@ async function serve(
   { tls, logger, documents }: { tls: Tls | undefined; logger: Logger; documents: RoutesOptions["documents"] },
 ): Promise<RunningServer> {
   const shutdown = new AbortController();
-  const health = createHealth(services);
+  const health = createHealth(services, serversHealth(core.mcp));
   shutdown.signal.addEventListener("abort", () => {
     health.setServing(false);
     core.feeds.close();
   });
   const status = () => ({
     subscriptions: core.feeds.size,
+    lastingStreams: core.feeds.lasting.size,
     recordings: core.recordings.active,
     runs: core.runs.active,
     writing: core.recorder.writing,
+    ...serverCounts(core.mcp),
   });
   const onUnexpected = (err: unknown): void => logger.error({ err }, "a request failed through no fault of its caller");
   const server: RunningServer = await startServer({
@@ -241,6 +255,7 @@ async function serve(
       threads: core.threads,
       toolCalls: core.toolCalls,
       executorCalls: core.executorCalls,
+      toolOffers: core.toolOffers,
       documents,
       health,
       messageBytes: config.limits.messageBytes,
@@ -249,6 +264,23 @@ async function serve(
     reject: (exchange, error) => (isApiPath(exchange.path) ? refuseApi : refuse)(exchange, error),
   });
   return server;
+}
+
+/** One that nobody has needed is neither there nor away. */
+const serversHealth = (mcp: McpServers): Dependencies => ({
+  statuses: () =>
+    new Map(
+      mcp.configured.map(({ label, status: { state } }) => [
+        `mcp/${label}`,
+        state === "ready" ? true : state === "down" ? false : undefined,
+      ]),
+    ),
+  onChange: (listener) => void mcp.onChange(listener),
+});
+
+function serverCounts(mcp: McpServers): Record<string, number> {
+  const { idle, connecting, ready, down } = mcp.counts();
+  return { mcpIdle: idle, mcpConnecting: connecting, mcpReady: ready, mcpDown: down };
 }
 
 interface Tls {

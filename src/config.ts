@@ -20,6 +20,7 @@ import { HeddleError } from "./thread/errors.js";
 export type { AgentConfig, ProviderAccess } from "./config/agent.js";
 export { logLevels } from "./config/schema.js";
 export type { ConfigFlags, Environment } from "./config/sources.js";
+export { packageVersion } from "./config/version.js";
 
 /** What everything is built from. */
 export interface Config {

@@ -23,6 +23,8 @@ import {
 } from "./thread/schema.js";
 import { type BroughtServer, keyOf, type Threads } from "./threads.js";
 
+export { mcpPrefix } from "./tool/policy.js";
+
 /** Where a response begins. */
 export interface Segment {
   readonly threadId: string;

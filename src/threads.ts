@@ -19,6 +19,7 @@ import type { ThreadDraft } from "./recorder/thread-draft.js";
 import type { Feed, Sink } from "./stream/feed.js";
 import type { Feeds } from "./stream/feeds.js";
 import { follow } from "./stream/follow.js";
+import { type WatchFrame, watchThreads } from "./stream/watch-threads.js";
 import { HeddleError, isError } from "./thread/errors.js";
 import type { ThreadEvent } from "./thread/event.js";
 import { defaultTenant, isUuid, newId, parseId, type ThreadId } from "./thread/ids.js";
@@ -122,6 +123,7 @@ export class Threads {
       })),
     });
     const created = await this.#log.create(key, toBinary(ThreadDocumentSchema, document));
+    if (created) this.#recorder.changes.note(key.threadId);
     const stored = await this.#log.readThread(key);
     if (!created && stored?.removed) {
       throw new HeddleError("thread_id_retired", `Thread ${key.threadId} was deleted, and ids are never used again`);
@@ -152,6 +154,21 @@ export class Threads {
     });
     const threads = await Promise.all(found.slice(0, limit).map((stored) => this.#show(stored)));
     return { threads, nextAfter: found.length > limit ? (threads.at(-1)?.id ?? "") : "" };
+  }
+
+  /** The list, then what changes in it. The signal ends it at once, wherever it waits. */
+  async *watch({ busyOnly }: { busyOnly: boolean }, signal: AbortSignal): AsyncGenerator<WatchFrame> {
+    if (signal.aborted) return;
+    const lasting = this.#feeds.lasting.open(signal, () => changes.close());
+    const changes = this.#recorder.changes.watch(() => lasting.news());
+    const page = (after: string) => this.list({ pageSize: limits.pageSize.max, after });
+    yield* watchThreads({ page, read: (threadId) => this.#latest(threadId), changes, lasting, busyOnly });
+  }
+
+  /** Undefined: it was deleted. */
+  async #latest(threadId: string): Promise<Thread | undefined> {
+    const stored = await this.#log.readThread(keyOf(threadId));
+    return stored && !stored.removed ? this.#show(stored) : undefined;
   }
 
   async delete(threadId: string): Promise<void> {

@@ -1,9 +1,10 @@
 // The verbs about tool calls: one call as it stands, its bodies, and the calls of a thread.
 import { create, fromBinary } from "@bufbuild/protobuf";
 import type { EventLog, ThreadKey } from "./log/event-log.js";
+import { serversOfThread } from "./loop/listed-servers.js";
 import { toolsOfThread } from "./loop/listed-tools.js";
 import type { ApprovalAnswer } from "./loop/parked.js";
-import { threadTools } from "./loop/run-tools.js";
+import { type ThreadTools, threadTools } from "./loop/run-tools.js";
 import type { Runs } from "./loop/runs.js";
 import { contentId } from "./recorder/contents.js";
 import { readDiscovery } from "./recorder/discoveries.js";
@@ -14,6 +15,7 @@ import { limits } from "./thread/limits.js";
 import { isVisible } from "./thread/open-call.js";
 import {
   type ContentInfo,
+  type McpServer,
   ThreadDocumentSchema,
   type Tool,
   type ToolCall,
@@ -58,10 +60,19 @@ export class ToolCalls {
 
   /** The tools of a thread, or those that every thread has (an empty id), in order of their names. */
   async tools(threadId: string): Promise<readonly Tool[]> {
+    return toolsOfThread(this.#runs.supply, await this.#threadTools(threadId), this.#runs.policy);
+  }
+
+  /** The MCP servers of a thread, or those that every thread has, in order of their labels. */
+  async servers(threadId: string): Promise<readonly McpServer[]> {
+    return serversOfThread(this.#runs.supply, await this.#threadTools(threadId));
+  }
+
+  async #threadTools(threadId: string): Promise<ThreadTools> {
     const document = threadId
       ? fromBinary(ThreadDocumentSchema, (await existingThread(this.#log, keyOf(threadId))).document)
       : { clientTools: [], mcpServers: [] };
-    return toolsOfThread(this.#runs.supply, threadTools(threadId, document), this.#runs.policy);
+    return threadTools(threadId, document);
   }
 
   /** The list that a discovery found. */

@@ -21,6 +21,7 @@ const table: Readonly<Record<string, readonly string[]>> = {
   "threads.ts": ["thread", "log", "tool", "recorder", "loop", "stream"],
   "tool-calls.ts": ["thread", "log", "recorder", "loop", "threads.ts"],
   "executor-calls.ts": ["thread", "log", "tool", "loop", "threads.ts", "tool-calls.ts"],
+  "tool-offers.ts": ["thread", "log", "tool", "recorder", "stream", "threads.ts"],
   "document-uploads.ts": ["thread"],
   "folder-files.ts": ["tool", "documents"],
   "projection/connect": [
@@ -28,13 +29,16 @@ const table: Readonly<Record<string, readonly string[]>> = {
     "threads.ts",
     "tool-calls.ts",
     "executor-calls.ts",
+    "tool-offers.ts",
     "documents",
     "document-uploads.ts",
     "server",
     "gen",
   ],
   client: ["gen"],
-  cli: ["compose.ts", "config.ts", "folder-files.ts", "client", "gen", "thread"],
+  executor: ["thread", "tool", "loop", "client", "gen"],
+  cli: ["compose.ts", "compose-executor.ts", "config.ts", "executor", "folder-files.ts", "client", "gen", "thread"],
+  "compose-executor.ts": ["config.ts", "executor", "tool"],
   "compose-agent.ts": ["config.ts", "thread", "log", "model", "tool", "loop", "recorder"],
   "compose.ts": [
     "compose-agent.ts",
@@ -50,6 +54,7 @@ const table: Readonly<Record<string, readonly string[]>> = {
     "threads.ts",
     "tool-calls.ts",
     "executor-calls.ts",
+    "tool-offers.ts",
     "document-uploads.ts",
   ],
 };
@@ -117,6 +122,15 @@ describe("the import table", () => {
       .filter((path) => importsOf(path).some((specifier) => specifier === name || specifier.startsWith(`${name}/`)))
       .filter((path) => !owners.includes(partOf(path)));
     expect(users).toEqual([]);
+  });
+
+  test("the MCP SDK stays behind the session that is Heddle's own", () => {
+    const users = files.filter((path) =>
+      importsOf(path).some((specifier) => specifier.startsWith("@modelcontextprotocol/")),
+    );
+    expect(users.every((path) => /^tool\/mcp\/sdk-[a-z-]+\.ts$/.test(path))).toBe(true);
+    const openers = files.filter((path) => importsOf(path).some((specifier) => /\/sdk-session\.js$/.test(specifier)));
+    expect(openers).toEqual(["tool/mcp/open-place.ts"]);
   });
 
   test("the table in ARCHITECTURE.md is this one", () => {

@@ -2,6 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, relative, resolve } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
+import { defaultTimes } from "../src/config/mcp.js";
 import { configKeys } from "../src/config/schema.js";
 import { type ConfigFlags, defaultConfig, type Environment, FlagProblem, loadConfig } from "../src/config.js";
 import { HeddleError } from "../src/thread/errors.js";
@@ -402,7 +403,17 @@ describe("docs/configuration.md", () => {
 
   test("gives the defaults that apply", () => {
     const { listen, dataDir, logLevel, allowedOrigins, secrets, limits, timing, agent } = defaultConfig;
-    const { workspace: _none, providers: _variables, web, commands, interpreter, delegation, ...agentKeys } = agent;
+    const {
+      workspace: _none,
+      providers: _variables,
+      web,
+      commands,
+      interpreter,
+      delegation,
+      mcp,
+      ...agentKeys
+    } = agent;
+    const { servers: _ofTheFile, ...mcpKeys } = mcp;
     const { search: _noSearch, ...webKeys } = web;
     const actual: Record<string, unknown> = {
       listen: `${listen.host}:${listen.port}`,
@@ -415,8 +426,9 @@ describe("docs/configuration.md", () => {
     for (const [key, value] of Object.entries(timing)) actual[`timing.${key}`] = value;
     for (const [key, value] of Object.entries(agentKeys)) actual[`agent.${key}`] = value;
     for (const [key, value] of Object.entries(webKeys)) actual[`agent.web.${key}`] = value;
-    for (const [section, keys] of Object.entries({ commands, interpreter, delegation }))
+    for (const [section, keys] of Object.entries({ commands, interpreter, delegation, mcp: mcpKeys }))
       for (const [key, value] of Object.entries(keys)) actual[`agent.${section}.${key}`] = value;
+    for (const [key, value] of Object.entries(defaultTimes)) actual[`mcpServers.NAME.${key}`] = value;
     const documented = rows
       .filter(([, , value]) => value!.startsWith("`"))
       .map(([, key, value]) => [key, JSON.parse(value!.replaceAll("`", ""))]);
@@ -425,9 +437,15 @@ describe("docs/configuration.md", () => {
 
   const defaultOf = (key: string) =>
     key.split(".").reduce<unknown>((at, part) => (at as Record<string, unknown> | undefined)?.[part], defaultConfig);
-  const isNumber = (key: string) => typeof defaultOf(key) === "number";
+  const isNumber = (key: string) => typeof defaultOf(key) === "number" || /^mcpServers\.NAME\.\w+Ms$/i.test(key);
   const nested = (key: string, value: unknown) =>
-    key.split(".").reduceRight<unknown>((inner, part) => ({ [part]: inner }), value) as object;
+    key
+      .split(".")
+      .reduceRight<unknown>(
+        (inner, part) => ({ [part]: inner, ...(part.endsWith("Ms") && besides(key)) }),
+        value,
+      ) as object;
+  const besides = (key: string) => (key.startsWith("mcpServers.") ? { command: "true" } : {});
 
   test("gives the bounds of every number", () => {
     const bounds = rows.flatMap(([, key, , allowed]) => {

@@ -6,6 +6,7 @@ import type { AgentConfig } from "../../src/config.js";
 import type { EventLog } from "../../src/log/event-log.js";
 import type { Model } from "../../src/model/model.js";
 import type { ToolDefinition } from "../../src/tool/tool.js";
+import type { ToolServers } from "../../src/tool/tool-server.js";
 
 /** The variable that names another build to the bench's processes. */
 export const distVariable = "HEDDLE_BENCH_DIST";
@@ -28,12 +29,13 @@ export type BuiltCore = Awaited<ReturnType<typeof openBuiltCore>>;
 interface Agent {
   readonly model?: Model;
   readonly tools?: readonly ToolDefinition[];
+  readonly servers?: ToolServers;
   /** What differs from the configuration's defaults. */
   readonly agent?: Partial<AgentConfig>;
 }
 
 /** The same upon another log. */
-export async function wire(log: EventLog, { model, tools = [], agent: changes = {} }: Agent = {}) {
+export async function wire(log: EventLog, { model, tools = [], servers, agent: changes = {} }: Agent = {}) {
   const { Recorder } = await load<typeof import("../../src/recorder/recorder.js")>("recorder/recorder.js");
   const { Recordings } = await load<typeof import("../../src/recorder/recordings.js")>("recorder/recordings.js");
   const { createRedactor } = await load<typeof import("../../src/thread/redact.js")>("thread/redact.js");
@@ -48,7 +50,7 @@ export async function wire(log: EventLog, { model, tools = [], agent: changes = 
   const { OfferedTools } =
     await load<typeof import("../../src/tool/client/offered-tools.js")>("tool/client/offered-tools.js");
   const { noToolServers } = await load<typeof import("../../src/tool/tool-server.js")>("tool/tool-server.js");
-  const supply = { tools: new ToolRegistry(tools), servers: noToolServers, offered: new OfferedTools() };
+  const supply = { tools: new ToolRegistry(tools), servers: servers ?? noToolServers, offered: new OfferedTools() };
   const agent = { models: new Map<string, Model>(), supply };
   if (model) agent.models.set(defaultConfig.agent.model, model);
   const runs = createRuns({ ...defaultConfig.agent, ...changes }, agent, { log, recorder, onError: fail });

@@ -2,7 +2,6 @@
 import type { Operation } from "../../src/log/commit-queue.js";
 import type { AppendBatch, EventLog, ThreadKey } from "../../src/log/event-log.js";
 import { threadKey } from "../../src/log/lmdb-keys.js";
-import type { Tables } from "../../src/log/lmdb-tables.js";
 import { appendWrite } from "../../src/log/lmdb-writes.js";
 import type { ThreadEvent } from "../../src/thread/event.js";
 import { newId, type ThreadId } from "../../src/thread/ids.js";
@@ -53,27 +52,16 @@ export async function capturedAppend(dir: string): Promise<AppendBatch> {
   return captured!;
 }
 
-/** What the store puts for an append. Only calls, which a line of output does not touch, need the tables. */
+/** What the store puts for an append. */
 export const putsOf = (key: ThreadKey, head: bigint, batch: AppendBatch): readonly Operation[] =>
-  appendWrite({} as Tables, threadKey(key), head, batch);
+  appendWrite(threadKey(key), head, batch);
 
 /** The puts of a thread's appends, one group each, for a new thread. */
 export function putsOfAppends(appends: readonly AppendBatch[]): Operation[][] {
   const key = threadKey({ tenant: "default", threadId: newId<ThreadId>() });
-  const known = new Set<string>();
-  const tables = {
-    callIndex: {
-      doesExist: (index: Buffer) => {
-        const name = index.toString("latin1");
-        const isKnown = known.has(name);
-        known.add(name);
-        return isKnown;
-      },
-    },
-  } as unknown as Tables;
   let head = 0n;
   return appends.map((batch) => {
-    const group = appendWrite(tables, key, head, batch);
+    const group = appendWrite(key, head, batch);
     head += BigInt(batch.frames.length);
     return group.filter(({ value }) => value !== undefined);
   });

@@ -5,7 +5,7 @@ import { userInfo } from "node:os";
 export const answererOf = (command: string): string => `${userName()} (${command})`;
 
 /** A user of a container may have no name. */
-function userName(): string {
+export function userName(): string {
   try {
     return userInfo().username || "somebody";
   } catch {

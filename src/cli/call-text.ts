@@ -49,6 +49,7 @@ function factsOf(call: ToolCall, where: Where): (readonly [string, string])[] {
     ["exit code", exitCode(call)],
     ["approval", approvalText(call, where)],
     ["tool", joined(call.toolName, word(ToolKind, call.kind), sourceText(call.source))],
+    ["executor", claimText(call)],
     ["created", dateTime(call.createTime)],
     ["started", call.startTime === undefined ? "" : dateTime(call.startTime)],
     ["ended", call.completeTime === undefined ? "" : dateTime(call.completeTime)],
@@ -74,6 +75,13 @@ function approvalText({ id, approval }: ToolCall, where: Where): string {
   if (approval === undefined) return "";
   if (approval.resolveTime !== undefined) return joined(answerText(approval), dateTime(approval.resolveTime));
   return `waits for a yes: ${commandLine(`approvals show ${id}`, where)}`;
+}
+
+/** Who has taken a call that clients run, or until when it can be taken. */
+function claimText({ claim, state }: ToolCall): string {
+  if (claim === undefined) return "";
+  if (claim.executorName !== "") return joined(`claimed by ${claim.executorName}`, dateTime(claim.claimTime));
+  return state === ToolCallState.OVER ? "nobody claimed it" : `waits for one until ${dateTime(claim.expireTime)}`;
 }
 
 function exitCode(call: ToolCall): string {

@@ -14,6 +14,7 @@ import {
   TextPurpose,
   type ToolCallApprovalResolved,
   type ToolCallComplete,
+  type ToolCallCreated,
   ToolCallPhase,
   type ToolCallProgress,
 } from "../../gen/heddle/v1/event_pb.js";
@@ -48,6 +49,10 @@ const longestDelta = 100;
 /** Where to look for what a sub-agent does. */
 const childText = ({ childThreadId }: { childThreadId: string }): string =>
   childThreadId === "" ? "" : `its thread is ${childThreadId}`;
+
+/** Who runs it, where that is not the server. */
+const sourceText = ({ source }: Pick<ToolCallCreated, "source">): string =>
+  source?.source.case === "client" ? `run by ${source.source.value.name || "a client"}` : "";
 
 export function rowOf({ payload }: StreamThreadEventsResponse, known: Known): Row {
   const { dim } = known.style;
@@ -86,7 +91,7 @@ export function rowOf({ payload }: StreamThreadEventsResponse, known: Known): Ro
       return {
         icon: "○",
         word: "named",
-        text: `${nameOf(payload.value, known)} ${dim(safeLine(joined(payload.value.toolCallId, childText(payload.value))))}`,
+        text: `${nameOf(payload.value, known)} ${dim(safeLine(joined(payload.value.toolCallId, sourceText(payload.value), childText(payload.value))))}`,
       };
     case "toolCallInputDelta":
       return delta("input", payload.value.text);
@@ -134,8 +139,8 @@ export function rowOf({ payload }: StreamThreadEventsResponse, known: Known): Ro
       return { icon: "●", word: "process", text: safeLine(`${processId} started: ${command}`), paint: "cyan" };
     }
     case "processExited": {
-      const { processId, summary, outcome } = payload.value;
-      const isWell = outcome === ProcessOutcome.EXITED || outcome === ProcessOutcome.STOPPED;
+      const { processId, summary, outcome, exitCode } = payload.value;
+      const isWell = outcome === ProcessOutcome.STOPPED || (outcome === ProcessOutcome.EXITED && exitCode === 0);
       return {
         ...(isWell ? marks.succeeded : marks.failed),
         word: "process",

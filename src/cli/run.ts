@@ -1,8 +1,10 @@
 // The command line: parse, run one command, end with one code and at most one message.
 import { Command, CommanderError } from "commander";
+import { packageVersion } from "../config.js";
 import { addApprovals } from "./approvals.js";
 import { addCall } from "./call.js";
 import { addDocuments } from "./documents.js";
+import { addExecutor } from "./executor.js";
 import { endingOf, exitCodeHelp, exitCodes, helpHint } from "./exit.js";
 import { Failure } from "./failure.js";
 import { addFollow } from "./follow.js";
@@ -13,7 +15,6 @@ import { addRunPrompt } from "./run-prompt.js";
 import { addServe } from "./serve.js";
 import { addThreads } from "./threads.js";
 import { addTools } from "./tools.js";
-import { packageVersion } from "./version.js";
 
 /** What every command is given. */
 export interface Context {
@@ -53,6 +54,7 @@ Examples:
   $ heddle serve                           start a server on http://127.0.0.1:8787, with its data in .heddle
   $ heddle threads                         what threads there are
   $ heddle follow <thread>                 watch one as it happens
+  $ heddle executor                        run agents' tools here, next to you
   $ heddle index docs                      let agents search the files of a folder
 ${exitCodeHelp}`;
 
@@ -80,6 +82,7 @@ function createProgram(context: Context): Command {
   addCall(program, context);
   addTools(program, context);
   addApprovals(program, context);
+  addExecutor(program, context);
   addIndexDocuments(program, context);
   addDocuments(program, context);
   return program;

@@ -2,7 +2,7 @@
 import { resolve } from "node:path";
 import type { Command } from "commander";
 import type { Logger } from "pino";
-import { type Config, type ConfigFlags, defaultConfig, loadConfig, logLevels } from "../config.js";
+import { type Config, type ConfigFlags, defaultConfig, loadConfig, logLevels, packageVersion } from "../config.js";
 import { HeddleError } from "../thread/errors.js";
 import { endingOf } from "./exit.js";
 import { Failure } from "./failure.js";
@@ -11,7 +11,6 @@ import type { Io } from "./io.js";
 import { createLogger } from "./logger.js";
 import type { Context } from "./run.js";
 import { type Style, styleFor } from "./terminal.js";
-import { packageVersion } from "./version.js";
 
 const help = `
 Prints one line, "heddle listening on URL", when it is ready; logs go to standard error. SIGTERM and Ctrl-C close it in

@@ -1,7 +1,7 @@
 // heddle tools: what an agent is offered, what becomes of each call, and how what tools start is held in.
 import { toJsonString } from "@bufbuild/protobuf";
 import { type Command, Option } from "commander";
-import { type Tool, ToolSchema } from "../../gen/heddle/v1/tool_service_pb.js";
+import { type McpServer, type Tool, ToolSchema } from "../../gen/heddle/v1/tool_service_pb.js";
 import { loadConfig } from "../config.js";
 import { endingOf } from "./exit.js";
 import { Failure } from "./failure.js";
@@ -11,10 +11,12 @@ import { catchOthers } from "./others.js";
 import type { Context } from "./run.js";
 import type { ServerPlace } from "./server-clients.js";
 import { styleFor } from "./terminal.js";
+import { serverLines } from "./tools-servers.js";
 import { toolsTable } from "./tools-table.js";
 
 interface ToolsFlags {
   readonly json: boolean;
+  readonly connect: boolean;
   readonly workspace?: string;
   readonly config?: string;
   readonly server?: string;
@@ -27,25 +29,30 @@ const timeoutMs = 30_000;
 const help = `
 POLICY says what becomes of a call: allow (it runs), ask (it waits for a person's yes) or deny (it never runs).
 Asks the server that holds the data directory. Where there is none, and with --workspace or --config, it says what
-"heddle serve" would offer with these settings: no server is started, and no data is touched.
+"heddle serve" would offer with these settings: no server is started, and no data is touched. MCP servers are asked by the
+first run that needs them: until then they are idle, and their tools not known. --connect asks those of the settings now.
 
 Examples:
   $ heddle tools
   $ heddle tools --workspace . --config heddle.json
+  $ heddle tools --config heddle.json --connect
   $ heddle tools --json --server ${defaultServer} | jq -r 'select(.policy == "TOOL_POLICY_ASK").name'`;
 
 export function addTools(program: Command, context: Context): void {
   program
     .command("tools")
     .summary("list the tools that agents are offered")
-    .description("Lists the tools: name, title, kind, source and policy, and which isolation is in force.")
+    .description(
+      "Lists the tools: name, title, kind, source and policy, how MCP servers stand, and which isolation is in force.",
+    )
     .option("--json", "print each tool as one line of JSON (proto3 JSON of Tool)", false)
     .option("--workspace <dir>", "the directory that the agent would work in (default: none)")
     .option("--config <file>", "a JSON file with settings")
+    .option("--connect", "also ask the MCP servers of the settings: they are started for it, and ended", false)
     .addOption(
       new Option("--server <url>", "ask this server (default: HEDDLE_SERVER, else the one that holds .heddle)")
         .argParser(serverUrl)
-        .conflicts(["workspace", "config"]),
+        .conflicts(["workspace", "config", "connect"]),
     )
     .option("--token <token>", "the server's bearer token (default: HEDDLE_TOKEN)")
     .addHelpText("after", help)
@@ -55,9 +62,12 @@ export function addTools(program: Command, context: Context): void {
 async function tools({ io, signal }: Context, flags: ToolsFlags): Promise<void> {
   const place = await placeOf(io, flags);
   try {
-    const listed = place ? await toolsOf(place, signal) : await untilAborted(ownTools(io, flags), signal);
-    for (const text of flags.json ? jsonOf(listed) : toolsTable(listed, styleFor(io, "stdout"), io.stdout.columns))
-      await io.stdout.write(`${text}\n`);
+    const listed = place ? await toolsOf(place, signal) : await untilAborted(ownTools(io, flags, signal), signal);
+    const style = styleFor(io, "stdout");
+    const lines = flags.json
+      ? jsonOf(listed.tools)
+      : [...toolsTable(listed.tools, style, io.stdout.columns), ...serverLines(listed.mcpServers, style)];
+    for (const text of lines) await io.stdout.write(`${text}\n`);
   } catch (reason) {
     // What a library makes of our own abort is not the reason: the interruption is.
     throw new Failure(endingOf(signal.aborted ? signal.reason : reason, place?.url()), reason);
@@ -66,7 +76,7 @@ async function tools({ io, signal }: Context, flags: ToolsFlags): Promise<void> 
 
 /** Undefined: no server is asked. Settings of the command line are a question about them, whoever serves elsewhere. */
 async function placeOf(io: Io, flags: ToolsFlags): Promise<ServerPlace | undefined> {
-  const settings = (["workspace", "config"] as const).filter((name) => flags[name] !== undefined);
+  const settings = (["workspace", "config", "connect"] as const).filter((name) => flags[name]);
   const named = namedServer(
     io,
     flags,
@@ -76,25 +86,31 @@ async function placeOf(io: Io, flags: ToolsFlags): Promise<ServerPlace | undefin
   return serverOf(usualDataDir(io), tokenOf(io, flags.token));
 }
 
-async function toolsOf(place: ServerPlace, signal: AbortSignal): Promise<readonly Tool[]> {
+interface Listed {
+  readonly tools: readonly Tool[];
+  readonly mcpServers: readonly McpServer[];
+}
+
+async function toolsOf(place: ServerPlace, signal: AbortSignal): Promise<Listed> {
   const { openClients } = await import("./server-clients.js");
   const clients = openClients(place);
   try {
-    return (await clients.tools().listTools({}, { signal, timeoutMs })).tools;
+    return await clients.tools().listTools({}, { signal, timeoutMs });
   } finally {
     clients.close();
   }
 }
 
 /** What a server would offer that was started with these settings. */
-async function ownTools(io: Io, { workspace, config, json }: ToolsFlags): Promise<readonly Tool[]> {
+async function ownTools(io: Io, flags: ToolsFlags, signal: AbortSignal): Promise<Listed> {
+  const { workspace, config, json, connect } = flags;
   const env = { ...io.env, HEDDLE_TOKEN: io.env["HEDDLE_TOKEN"] || undefined };
   const { agent } = loadConfig({ flags: { workspace, config }, env });
   const { listTools } = await import("../compose.js");
   // Modules of the operator are loaded, and may print: standard output holds the list alone.
   const others = catchOthers(io);
   try {
-    const listed = await listTools(agent);
+    const listed = await listTools(agent, { connect, signal });
     if (agent.workspace === undefined && !json) await io.stderr.write(noWorkspaceHint);
     return listed;
   } finally {

@@ -5,6 +5,7 @@ import { resolve } from "node:path";
 import { type CommandsConfig, commandsOf, defaultCommands } from "./commands.js";
 import { type DelegationConfig, defaultDelegation, delegationOf } from "./delegation.js";
 import { defaultInterpreter, type InterpreterConfig, interpreterOf } from "./interpreter.js";
+import { defaultMcp, type McpConfig, mcpOf } from "./mcp.js";
 import type { ApprovalMode, RestartPolicy } from "./schema.js";
 import type { Environment, Layer, Problem } from "./sources.js";
 import { defaultWeb, type WebConfig, webOf } from "./web.js";
@@ -51,6 +52,8 @@ export interface AgentConfig {
   readonly interpreter: InterpreterConfig;
   /** How far delegate_task may go. */
   readonly delegation: DelegationConfig;
+  /** Servers that offer tools of their own. */
+  readonly mcp: McpConfig;
   readonly providers: { readonly openai: ProviderAccess; readonly anthropic: ProviderAccess };
 }
 
@@ -85,6 +88,7 @@ export const defaultAgent: AgentConfig = {
   commands: defaultCommands,
   interpreter: defaultInterpreter,
   delegation: defaultDelegation,
+  mcp: defaultMcp,
   providers: { openai: unset, anthropic: unset },
 };
 
@@ -101,6 +105,7 @@ export function agentOf(layers: readonly Layer[], env: Environment, problems: Pr
     commands: commandsOf(layers),
     interpreter: interpreterOf(layers),
     delegation: delegationOf(layers),
+    mcp: mcpOf(layers, env, problems),
     providers: { openai: providerOf("OPENAI", env, problems), anthropic: providerOf("ANTHROPIC", env, problems) },
   };
 }

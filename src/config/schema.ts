@@ -7,6 +7,7 @@ import { delegationSchema } from "./delegation.js";
 import { documentsSchema } from "./documents.js";
 import { interpreterSchema } from "./interpreter.js";
 import { listenRule, parseListen } from "./listen.js";
+import { mcpSchema, mcpServersSchema } from "./mcp.js";
 import { section, text, variableName, whole } from "./rules.js";
 import { webSchema } from "./web.js";
 
@@ -36,6 +37,9 @@ export type ApprovalMode = (typeof approvalModes)[number];
 
 /** Does the text do as a bearer token? */
 export const isToken = (value: string): boolean => tokenShape.test(value);
+
+/** A tool of Heddle's own kind, one of an MCP server, or all of a server. */
+const policyName = /^(?:[a-z0-9][a-z0-9_-]{0,63}|mcp__[a-zA-Z0-9_-]{1,59}|mcp__[a-zA-Z0-9_-]{1,57}__\*)$/;
 
 const listen = z.string(listenRule).transform((value, context) => {
   const address = parseListen(value);
@@ -116,7 +120,7 @@ export const sourceSchema = section({
     trusted: z.boolean("true or false").optional(),
     policy: z
       .record(
-        z.string().regex(/^[a-z0-9][a-z0-9_-]{0,63}$/, "the name of a tool"),
+        z.string().regex(policyName, "the name of a tool, or mcp__SERVER__* for all tools of an MCP server"),
         z.enum(policies, `one of ${policies.join(", ")}`),
         "an object of tool names and allow, ask or deny",
       )
@@ -130,7 +134,9 @@ export const sourceSchema = section({
     commands: commandsSchema.optional(),
     interpreter: interpreterSchema.optional(),
     delegation: delegationSchema.optional(),
+    mcp: mcpSchema.optional(),
   }).optional(),
+  mcpServers: mcpServersSchema.optional(),
   documents: documentsSchema.optional(),
 });
 
@@ -152,12 +158,15 @@ function leavesOf(type: z.core.$ZodType, path: string): readonly string[] {
   const inner = bare(type);
   if (inner instanceof z.ZodArray && bare(inner.element) instanceof z.ZodObject)
     return leavesOf(inner.element, `${path}[]`);
+  if (inner instanceof z.ZodRecord && bare(inner.valueType) instanceof z.ZodObject)
+    return leavesOf(inner.valueType, `${path}.NAME`);
   if (!(inner instanceof z.ZodObject)) return [path];
   return Object.entries(inner.shape).flatMap(([key, value]) => leavesOf(value, path === "" ? key : `${path}.${key}`));
 }
 
 function child(type: z.core.$ZodType, part: PropertyKey): z.core.$ZodType | undefined {
   if (type instanceof z.ZodArray) return type.element;
+  if (type instanceof z.ZodRecord) return type.valueType;
   return type instanceof z.ZodObject ? type.shape[part as string] : undefined;
 }
 

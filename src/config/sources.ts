@@ -121,7 +121,7 @@ const atPlace = (path: string, { line, column, expected }: SyntaxProblem): strin
   `${path}:${line}:${column}: this is not JSON; expected ${expected}`;
 
 function withPathsFrom(directory: string, values: Source): Source {
-  const { data, tls, agent } = values;
+  const { data, tls, agent, mcpServers } = values;
   const { workspace, tools } = agent ?? {};
   return {
     ...values,
@@ -143,8 +143,19 @@ function withPathsFrom(directory: string, values: Source): Source {
             ...(tools === undefined ? {} : { tools: tools.map((path) => resolve(directory, path)) }),
           },
         }),
+    ...(mcpServers === undefined
+      ? {}
+      : { mcpServers: Object.fromEntries(Object.entries(mcpServers).map((entry) => startedFrom(directory, entry))) }),
   };
 }
+
+type McpServers = NonNullable<Source["mcpServers"]>;
+
+const startedFrom = (directory: string, [name, server]: [string, McpServers[string]]): [string, McpServers[string]] => [
+  name,
+  // A variable may hold an absolute path.
+  server.cwd === undefined || server.cwd.startsWith("${") ? server : { ...server, cwd: resolve(directory, server.cwd) },
+];
 
 function check(raw: unknown, name: (path: Path) => string): Layer {
   const result = sourceSchema.safeParse(raw);
@@ -167,9 +178,9 @@ const unknownKey = (path: Path, name: (path: Path) => string): Problem => ({
   text: `${name(path)} is not a known key; known here: ${keysAt(path.slice(0, -1)).join(", ")}`,
 });
 
-/** What was found in place of what is right. Nothing of tokens and secrets is ever shown. */
+/** What was found in place of what is right. Nothing of tokens, secrets and what servers are given is ever shown. */
 function instead(raw: unknown, path: Path): string {
-  if (path[0] === "tokens" || path[0] === "secrets") return "";
+  if (path[0] === "tokens" || path[0] === "secrets" || path[0] === "mcpServers") return "";
   const found = path.reduce((at, part) => (at as Record<PropertyKey, unknown> | undefined)?.[part], raw);
   if (found === undefined) return "";
   const shown = typeof found === "object" ? (Array.isArray(found) ? "a list" : "an object") : JSON.stringify(found);

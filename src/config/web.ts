@@ -27,7 +27,7 @@ export interface SearchConfig {
 export const defaultWeb: WebConfig = { search: undefined, allowHosts: [], maxBytes: 5_000_000, timeoutMs: 20_000 };
 
 const hostRule = "host:port, such as wiki.intranet:8080 or [fd00::1]:80";
-const allowedHost = z.string(hostRule).refine(isHostAndPort, hostRule);
+export const hostAndPort = z.string(hostRule).refine(isHostAndPort, hostRule);
 
 export const webSchema = section({
   search: section({
@@ -35,7 +35,7 @@ export const webSchema = section({
     url: text("a URL").optional(),
     keyEnv: variableName.optional(),
   }).optional(),
-  allowHosts: z.array(allowedHost, "a list of hosts").max(1000, "a list of at most 1000 hosts").optional(),
+  allowHosts: z.array(hostAndPort, "a list of hosts").max(1000, "a list of at most 1000 hosts").optional(),
   maxBytes: whole(1_000, 64_000_000).optional(),
   timeoutMs: whole(100, 600_000).optional(),
 });

@@ -4,7 +4,8 @@
 import { statSync } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
 import type { Operation } from "./commit-queue.js";
-import { type Environment, pageBytes } from "./lmdb-tables.js";
+import { usedBytesOf } from "./lmdb-file.js";
+import { pageBytes } from "./lmdb-tables.js";
 import { storageError } from "./storage-error.js";
 
 /** Least growth of the file: rare enough to be cheap, small enough that its flush holds nobody up. */
@@ -31,10 +32,10 @@ export class DiskSpace {
   }
 
   /** Contract: no commit is under way. Rejects with `storage_full` and has changed nothing that matters. */
-  async reserve(group: Write, environment: Environment): Promise<void> {
+  async reserve(group: Write): Promise<void> {
     const needed = bytesOf(group);
     if (this.#unused < needed) {
-      const used = usedBytes(environment);
+      const used = usedBytesOf(this.#file);
       if (this.#size - used < needed) await this.#grow(used + needed);
       this.#unused = this.#size - used;
     }
@@ -65,9 +66,4 @@ function bytesOf(group: Write): number {
   let pages = pagesPerCommit + group.length * pagesPerOperation;
   for (const { value } of group) pages += Math.ceil((value?.length ?? 0) / pageBytes);
   return pages * pageBytes;
-}
-
-function usedBytes({ root }: Environment): number {
-  const { lastPageNumber } = root.getStats() as { lastPageNumber: number };
-  return (lastPageNumber + 1) * pageBytes;
 }

@@ -45,7 +45,7 @@ export interface AppendBatch {
   readonly document?: Uint8Array;
   /** Marks the thread as one that somebody writes (`listBusy`), or takes the mark away. Absent: as it was. */
   readonly busy?: boolean;
-  /** Replace the documents of calls. */
+  /** Replace the documents of calls. The first document of a call comes with the frame of its Created. */
   readonly calls?: readonly CallWrite[];
   /** Pieces of bodies. Immutable: a piece is written once. */
   readonly bodies?: readonly BodyWrite[];

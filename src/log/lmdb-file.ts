@@ -15,7 +15,7 @@ const offsets = { signature: 24, lastPage: 144, transaction: 152 } as const;
 export function checkDataFile(file: string): void {
   const descriptor = openSync(file, "r");
   try {
-    const metas = [0, pageBytes].map((at) => readMeta(descriptor, at));
+    const metas = readMetas(descriptor);
     // After the pages: beside a running owner the file may grow in between, never shrink.
     const { size } = fstatSync(descriptor);
     if (size === 0 || (metas.every(isSigned) && size >= usedBytes(metas))) return;
@@ -28,6 +28,18 @@ export function checkDataFile(file: string): void {
     { detail: { path: file } },
   );
 }
+
+/** What LMDB uses of its file, as its newest transaction says. Without LMDB: its own way to the number counts all free pages. */
+export function usedBytesOf(file: string): number {
+  const descriptor = openSync(file, "r");
+  try {
+    return usedBytes(readMetas(descriptor));
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+const readMetas = (descriptor: number): Buffer[] => [0, pageBytes].map((at) => readMeta(descriptor, at));
 
 /** Zeros where the file has ended. */
 function readMeta(descriptor: number, at: number): Buffer {

@@ -112,10 +112,28 @@ function withSequence(prefix: Buffer, sequence: bigint, room: number): Buffer {
   return key;
 }
 
+/** Digit by digit: every append writes many ids, and a copy without hyphens first takes ten times as long. */
 function writeId(key: Buffer, id: string, at: number): void {
-  if (key.write(id.replaceAll("-", ""), at, idBytes, "hex") === idBytes) return;
-  throw new HeddleError("internal", "An id that was never checked reached the store");
+  let to = at;
+  for (let from = 0; from < id.length; from += 2) {
+    if (id.charCodeAt(from) === hyphen) from++;
+    const byte = (digitOf(id, from) << 4) | digitOf(id, from + 1);
+    if (byte < 0 || to === at + idBytes) throw unchecked();
+    key[to++] = byte;
+  }
+  if (to !== at + idBytes) throw unchecked();
 }
+
+const hyphen = 0x2d;
+
+/** −1, or less once shifted, for what is none. */
+function digitOf(id: string, at: number): number {
+  return digits[id.charCodeAt(at)] ?? -1;
+}
+
+const digits = Int8Array.from({ length: 0x80 }, (_, unit) => "0123456789abcdef".indexOf(String.fromCharCode(unit)));
+
+const unchecked = (): HeddleError => new HeddleError("internal", "An id that was never checked reached the store");
 
 function nameOf(text: string, field: string): Buffer {
   const name = Buffer.from(text, "utf8");

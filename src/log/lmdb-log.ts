@@ -18,7 +18,7 @@ import { Waiters } from "./waiters.js";
 
 /** A fenced write: what it puts into the tables, and what follows once that is flushed. */
 interface Change<T> {
-  readonly write: (tables: Tables, thread: Buffer) => Write;
+  readonly write: (thread: Buffer) => Write;
   readonly landed: (name: string, thread: Buffer) => T;
 }
 
@@ -58,7 +58,7 @@ export class LmdbLog extends LmdbReads implements EventLog {
   append(key: ThreadKey, expectedHead: bigint, batch: AppendBatch): Promise<bigint> {
     const head = expectedHead + BigInt(batch.frames.length);
     return this.#fenced(key, expectedHead, {
-      write: (tables, thread) => appendWrite(tables, thread, expectedHead, batch),
+      write: (thread) => appendWrite(thread, expectedHead, batch),
       landed: (name) => {
         this.#heads.set(name, head);
         if (this.#waiters.has(name)) this.#fresh.landed(name, expectedHead + 1n, batch.frames);
@@ -70,7 +70,7 @@ export class LmdbLog extends LmdbReads implements EventLog {
 
   remove(key: ThreadKey, expectedHead: bigint, tombstone: Uint8Array): Promise<void> {
     return this.#fenced(key, expectedHead, {
-      write: (_, thread) => removeWrite(thread, tombstone),
+      write: (thread) => removeWrite(thread, tombstone),
       landed: (name, thread) => {
         this.#heads.delete(name);
         this.#fresh.delete(name);
@@ -92,9 +92,12 @@ export class LmdbLog extends LmdbReads implements EventLog {
     return this.session.look((tables) => {
       if (signal.aborted) return Promise.reject(signal.reason);
       const thread = threadKey(key);
-      if (tables.tombstones.doesExist(thread)) return "removed";
-      if (tables.threads.doesExist(thread) && this.headOf(tables, thread) > after) return "appended";
-      return this.#waiters.wait(nameOf(thread), after, signal);
+      const name = nameOf(thread);
+      // A thread with a head is there. Each follower waits again after each append: it costs no look at the tables.
+      const known = this.#heads.get(name);
+      if (known === undefined && tables.tombstones.doesExist(thread)) return "removed";
+      const head = known ?? (tables.threads.doesExist(thread) ? this.headOf(tables, thread) : 0n);
+      return head > after ? "appended" : this.#waiters.wait(name, after, signal);
     });
   }
 
@@ -121,7 +124,7 @@ export class LmdbLog extends LmdbReads implements EventLog {
   async #release(): Promise<void> {
     const { path, tables } = this.session;
     try {
-      await this.#space.reserve([], tables);
+      await this.#space.reserve([]);
       releaseDirectory(tables, path, this.#owner);
     } catch {}
   }
@@ -144,7 +147,7 @@ export class LmdbLog extends LmdbReads implements EventLog {
       const name = nameOf(thread);
       const head = this.#liveHead(tables, key, thread);
       if (head !== expectedHead || this.#writing.has(name)) throw conflict(head);
-      const write = change.write(tables, thread);
+      const write = change.write(thread);
       this.#writing.add(name);
       return this.#queue.add(write).then(
         () => {
@@ -186,7 +189,7 @@ export class LmdbLog extends LmdbReads implements EventLog {
    */
   async #commit(group: Write): Promise<void> {
     const { tables } = this.session;
-    await this.#space.reserve(group, tables);
+    await this.#space.reserve(group);
     try {
       await tables.root.batch(() => {
         for (const { table, key, value } of group) {

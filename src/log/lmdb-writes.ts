@@ -17,26 +17,26 @@ export const createWrite = (thread: Buffer, document: Uint8Array): Write => [
   { table: "threads", key: thread, value: seal(document) },
 ];
 
-export function appendWrite(tables: Tables, thread: Buffer, head: bigint, batch: AppendBatch): Write {
+export function appendWrite(thread: Buffer, head: bigint, batch: AppendBatch): Write {
   const operations: Operation[] = [];
   for (const { first, value } of packSegments(batch.frames, head + 1n)) {
     operations.push({ table: "events", key: eventKey(thread, first), value });
   }
   if (batch.document !== undefined) operations.push({ table: "threads", key: thread, value: seal(batch.document) });
   if (batch.busy !== undefined) operations.push({ table: "busy", key: thread, ...(batch.busy && { value: mark }) });
-  for (const call of batch.calls ?? []) operations.push(...callOperations(tables, thread, call));
+  for (const call of batch.calls ?? []) operations.push(...callOperations(thread, head, call));
   for (const body of batch.bodies ?? []) operations.push(...bodyOperations(thread, body));
   return operations;
 }
 
-function callOperations(tables: Tables, thread: Buffer, call: CallWrite): Operation[] {
+function callOperations(thread: Buffer, head: bigint, call: CallWrite): Operation[] {
   const key = callKey(thread, call.createdSequence, call.callId);
   const operations: Operation[] = [{ table: "calls", key, value: seal(call.document) }];
+  // It was indexed with its first document, which came with its Created.
+  if (call.createdSequence <= head) return operations;
   const { tenant, threadId } = threadOf(thread);
-  const index = callIndexKey(tenant, call.callId);
-  if (tables.callIndex.doesExist(index)) return operations;
   const place = seal(encodePlace(threadId, call.createdSequence));
-  return [...operations, { table: "callIndex", key: index, value: place }];
+  return [...operations, { table: "callIndex", key: callIndexKey(tenant, call.callId), value: place }];
 }
 
 export const removeWrite = (thread: Buffer, tombstone: Uint8Array): Write => [

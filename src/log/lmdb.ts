@@ -61,7 +61,7 @@ async function owner(path: string, environment: Environment, takeOver: boolean):
   checkVersion(environment, path);
   const session = new LmdbSession(path, environment);
   const space = new DiskSpace(dataFile(path));
-  await space.reserve([], environment);
+  await space.reserve([]);
   syncDirectory(path);
   return new LmdbLog(session, { space, claimant: claimDirectory(environment, path, takeOver) });
 }

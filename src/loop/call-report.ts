@@ -1,10 +1,9 @@
-// What a running tool says about itself, recorded: output as it comes, progress not too often, a sign of life when it is quiet.
-// After `close` nothing more is recorded: a tool that goes on talking is not heard (T2).
+// What a running tool says about itself: output as it comes, progress not too often, a sign of life when it is quiet.
+// After `close` nothing more is passed on: a tool that goes on talking is not heard (T2).
 import { limits } from "../thread/limits.js";
 import { OutputStream, PlanEntryStatus, ToolCallPhase } from "../thread/schema.js";
 import { utf8Bytes } from "../thread/text.js";
 import type { Phase, PlanLine, ToolContext } from "../tool/tool.js";
-import type { Run, Scope } from "./run.js";
 
 /** Progress in between is left out; the last one of a quiet span is not. */
 const progressEveryMs = 100;
@@ -26,13 +25,32 @@ const decoder = new TextDecoder();
 /** The sign of life of a call that says nothing else. */
 export const stillRunning = "Still running";
 
-type Progress = { phase?: ToolCallPhase; completed?: number; total?: number; message: string };
+interface Progress {
+  readonly completed?: number;
+  readonly total?: number;
+  readonly message: string;
+}
+
+/** Where what is said goes. Contract: never throws, and does not wait. */
+export interface ReportSink {
+  progress(progress: Progress & { readonly phase: ToolCallPhase }): void;
+  output(stream: OutputStream, text: string): void;
+  plan(entries: readonly { readonly content: string; readonly status: PlanEntryStatus }[]): void;
+}
+
+interface ReportedCall {
+  readonly toolCallId: string;
+  readonly threadId: string;
+  readonly workspace: string | undefined;
+  readonly signal: AbortSignal;
+  /** A tool that says nothing for so long gets a "still running". */
+  readonly quietMs: number;
+}
 
 export class CallReport {
   /** For the tool. Its functions may be taken apart. */
   readonly context: ToolContext;
-  readonly #run: Run;
-  readonly #toolCallId: string;
+  readonly #sink: ReportSink;
   readonly #quiet: NodeJS.Timeout;
   #phase = ToolCallPhase.UNSPECIFIED;
   #waiting: Progress | undefined;
@@ -43,20 +61,16 @@ export class CallReport {
   #lastStream: string = "stdout";
   #isOpen = true;
 
-  constructor(run: Run, toolCallId: string, scope: Scope) {
-    this.#run = run;
-    this.#toolCallId = toolCallId;
+  constructor(sink: ReportSink, { quietMs, ...call }: ReportedCall) {
+    this.#sink = sink;
     this.context = {
-      toolCallId,
-      threadId: run.key.threadId,
-      workspace: run.workspace,
-      signal: scope.signal,
+      ...call,
       progress: (completed, total, message) => this.#progress(completed, total, message),
       phase: (phase, message) => this.#enter(phase, message),
       plan: (lines) => this.#plan(lines),
       output: (stream, text) => this.#output(stream, text),
     };
-    this.#quiet = setInterval(() => this.#record({ message: this.#signOfLife() }), run.limits.quietMs);
+    this.#quiet = setInterval(() => this.#record({ message: this.#signOfLife() }), quietMs);
   }
 
   /** Says what was held back, and nothing more. */
@@ -98,7 +112,7 @@ export class CallReport {
     const entries = known
       .slice(0, limits.planEntries)
       .map(({ content, status }) => ({ content, status: planStatuses[status] ?? PlanEntryStatus.PENDING }));
-    this.#run.recorder.record({ case: "planUpdated", value: { entries } }).catch(() => {});
+    this.#sink.plan(entries);
   }
 
   /** Whatever a tool hands over is taken as text: an error thrown into its callbacks could end the process. */
@@ -111,14 +125,7 @@ export class CallReport {
     if (before > outputBoundBytes) return;
     const isOver = this.#outputBytes > outputBoundBytes;
     this.#spoke();
-    this.#run.recorder.delta({
-      case: "toolCallOutputDelta",
-      value: {
-        toolCallId: this.#toolCallId,
-        stream: stream === "stderr" ? OutputStream.STDERR : OutputStream.STDOUT,
-        text: isOver ? moreOutput : text,
-      },
-    });
+    this.#sink.output(stream === "stderr" ? OutputStream.STDERR : OutputStream.STDOUT, isOver ? moreOutput : text);
   }
 
   #recordWaiting(): void {
@@ -130,12 +137,10 @@ export class CallReport {
     this.#record(progress);
   }
 
-  /** One that is lost costs nothing; lost output shows in the record of the call's end. */
   #record(progress: Progress): void {
     this.#spoke();
     this.#lastMessage = progress.message;
-    const value = { toolCallId: this.#toolCallId, phase: this.#phase, ...progress };
-    this.#run.recorder.record({ case: "toolCallProgress", value }).catch(() => {});
+    this.#sink.progress({ phase: this.#phase, ...progress });
   }
 
   #spoke(): void {

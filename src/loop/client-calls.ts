@@ -41,6 +41,8 @@ interface ClientCallsParts {
   /** A client that says nothing for so long, and is there, gets a "still running". */
   readonly quietMs: number;
   readonly claimTimeoutMs: number;
+  /** Whether a run with this model could go on here. */
+  readonly isOffered: (model: string) => boolean;
   readonly onError: (error: unknown, key: ThreadKey) => void;
 }
 
@@ -161,7 +163,10 @@ export class ClientCalls {
     const { active, clocks, log } = this.#parts;
     const { runId, started } = await active.change(key, (draft) => {
       end(draft);
-      return { runId: draft.document.runId, started: resumeUnlessParked(draft) };
+      const { runId, run } = draft.document;
+      // One whose model is not offered here stays suspended: a server that has it goes on with what is recorded now.
+      const started = this.#parts.isOffered(run?.options?.model ?? "") ? resumeUnlessParked(draft) : undefined;
+      return { runId, started };
     });
     clocks.stop(toolCallId);
     // A run that was suspended finds the end in the log.

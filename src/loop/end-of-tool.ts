@@ -25,10 +25,11 @@ function endOfOutcome(tool: ToolDefinition, outcome: Readonly<Record<string, unk
   const summary = typeof outcome["summary"] === "string" ? outcome["summary"] : "";
   const exitCode = knownExitCode(outcome["exitCode"] as number | undefined);
   const isError = Boolean(outcome["isError"]);
+  const kind = cleanSummary(String(outcome["errorKind"] ?? "")) || unforeseen.kind;
   return {
     outcome: isError ? ToolCallOutcome.FAILED : ToolCallOutcome.SUCCEEDED,
     summary,
-    ...(isError && { error: { kind: "tool_error", message: cleanSummary(summary) || wordless } }),
+    ...(isError && { error: { kind, message: cleanSummary(summary) || wordless } }),
     resultJson: json,
     modelText: toolWords(() => tool.toModel?.(checked.result)) ?? json,
     stopIteration: Boolean(outcome["stopIteration"]),

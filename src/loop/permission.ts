@@ -1,12 +1,12 @@
 // Whether a call may run. Policy allows it, forbids it, or wants a person's yes; then the question is recorded with what would
 // happen, and the call waits. A yes counts once, and for exactly what was shown.
-import { setTimeout as sleep } from "node:timers/promises";
 import { ApprovalMode, ContentRole, ToolCallOutcome } from "../thread/schema.js";
 import { timestampFromMs } from "../thread/time.js";
-import type { Preview, ToolDefinition } from "../tool/tool.js";
+import type { Preview } from "../tool/tool.js";
 import { approvalHash } from "./approval-hash.js";
 import { endOfThrown } from "./end-of-tool.js";
 import { policyFor } from "./policy-for.js";
+import { bounded, previewOf } from "./preview.js";
 import type { CallEnd } from "./record-end.js";
 import type { Run, Scope } from "./run.js";
 import { type Ending, endingOf } from "./stop.js";
@@ -103,7 +103,7 @@ async function lookAhead(run: Run, { tool, toolName, text, checked }: CallInput,
   try {
     const input = checked?.ok ? checked.input : undefined;
     const { workspace } = run;
-    const preview = shaped(await previewed(tool!, input, { scope, workspace }));
+    const preview = await previewOf(tool!, input, { signal: scope.signal, workspace });
     // Of all of it, also where not all of it is shown.
     const sha256 = approvalHash({ toolName, input: text, workspace, preview: preview?.data });
     return { kind: "seen", preview: preview && bounded(preview), sha256 };
@@ -113,43 +113,6 @@ async function lookAhead(run: Run, { tool, toolName, text, checked }: CallInput,
     return refused({ ...endOfThrown(error), outcome: ToolCallOutcome.REJECTED });
   }
 }
-
-/** The longest that a preview may take. */
-const previewMs = 10_000;
-
-async function previewed(
-  tool: ToolDefinition,
-  input: unknown,
-  { scope, workspace }: { scope: Scope; workspace: string | undefined },
-): Promise<Preview | undefined> {
-  if (!tool.preview) return undefined;
-  const over = new AbortController();
-  const signal = AbortSignal.any([scope.signal, over.signal]);
-  const late = sleep(previewMs, undefined, { signal }).then(() => {
-    throw new Error("what it would do could not be found out in time");
-  });
-  try {
-    return await Promise.race([tool.preview(input, { signal, workspace }), late]);
-  } finally {
-    over.abort();
-    late.catch(() => {});
-  }
-}
-
-/** More than anybody reads. */
-const previewUnits = 512 * 1024;
-
-/** Tools are other people's code: what is no preview is none. */
-function shaped(preview: Preview | undefined): Preview | undefined {
-  if (typeof preview?.data !== "string") return undefined;
-  const mediaType = /^[\x21-\x7e]{1,200}$/.test(preview.mediaType) ? preview.mediaType : "text/plain";
-  return { mediaType, data: preview.data };
-}
-
-const bounded = ({ mediaType, data }: Preview): Preview => ({
-  mediaType,
-  data: data.length > previewUnits ? `${data.slice(0, previewUnits)}\n[The rest is not shown]\n` : data,
-});
 
 const refused = (end: CallEnd | Ending): Extract<Permission, { kind: "refused" }> => ({ kind: "refused", end });
 

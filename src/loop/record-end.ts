@@ -26,21 +26,24 @@ export interface CallEnd {
 
 export async function recordEnd(run: Run, call: CallInput, end: CallEnd): Promise<CallResult> {
   const modelText = run.recorder.redacted(boundedForModel(end.modelText ?? end.summary));
-  const { outcome, summary, error, locations = [], exitCode, stopIteration = false } = end;
-  const value = {
-    toolCallId: call.id,
-    outcome,
-    summary,
-    ...(error && { error }),
-    locations: locations.slice(0, limits.locations).map(({ path, line = 0 }) => ({ path, line })),
-    totalLocations: locations.length,
-    ...(exitCode !== undefined && { exitCode }),
-  };
-  const bodies = [...bodiesOf(call, end), body(call, "model", ContentRole.MODEL_TEXT, "text/plain", modelText)];
+  const { outcome, stopIteration = false } = end;
+  const value = completeOf(call.id, end);
+  const bodies = [...bodiesOf(call.id, end), body(call.id, "model", ContentRole.MODEL_TEXT, "text/plain", modelText)];
   const change = stopIteration ? { change: noteStop } : {};
   await run.recorder.record({ case: "toolCallComplete", value }, { bodies, ...change });
   return { text: modelText, isError: outcome !== ToolCallOutcome.SUCCEEDED, stopIteration };
 }
+
+/** What Complete says of it. */
+export const completeOf = (toolCallId: string, { outcome, summary, error, locations = [], exitCode }: CallEnd) => ({
+  toolCallId,
+  outcome,
+  summary,
+  ...(error && { error }),
+  locations: locations.slice(0, limits.locations).map(({ path, line = 0 }) => ({ path, line })),
+  totalLocations: locations.length,
+  ...(exitCode !== undefined && { exitCode }),
+});
 
 const noteStop = (draft: ThreadDraft): void => draft.changeRun({ stoppedByTool: true });
 
@@ -48,20 +51,20 @@ const noteStop = (draft: ThreadDraft): void => draft.changeRun({ stoppedByTool: 
 const mostParts = limits.contentsPerCall - 4;
 
 /** Parts whose name cannot be used get another: a tool's slip must not lose what it made. */
-function bodiesOf(call: CallInput, { resultJson, content = [] }: CallEnd): Body[] {
+export function bodiesOf(toolCallId: string, { resultJson, content = [] }: CallEnd): Body[] {
   const taken = new Set(["input", "preview", "result", "model"]);
   const parts = content.slice(0, mostParts).map(({ id, mediaType, data }, index) => {
     let name = contentId.test(id) ? id : `part-${index}`;
     for (let more = index; taken.has(name); more++) name = `part-${more}`;
     taken.add(name);
-    return body(call, name, ContentRole.PART, mediaType, data);
+    return body(toolCallId, name, ContentRole.PART, mediaType, data);
   });
   if (resultJson === undefined) return parts;
-  return [body(call, "result", ContentRole.RESULT, "application/json", resultJson), ...parts];
+  return [body(toolCallId, "result", ContentRole.RESULT, "application/json", resultJson), ...parts];
 }
 
 function body(
-  { id: toolCallId }: CallInput,
+  toolCallId: string,
   contentId: string,
   role: ContentRole,
   mediaType: string,

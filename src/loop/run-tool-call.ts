@@ -2,12 +2,12 @@
 // Complete (T1, T4).
 import type { EndReason } from "../model/model.js";
 import { Executor, ToolCallOutcome, ToolChoiceMode } from "../thread/schema.js";
-import type { ToolDefinition } from "../tool/tool.js";
+import { attemptTool } from "./attempt-tool.js";
 import { CallReport } from "./call-report.js";
-import { endOfReturned, endOfThrown } from "./end-of-tool.js";
 import { handOver, waitForClient } from "./hand-over.js";
 import { permission } from "./permission.js";
 import { type CallEnd, recordEnd } from "./record-end.js";
+import { recordReport } from "./record-report.js";
 import type { Run, Scope } from "./run.js";
 import { endingOf } from "./stop.js";
 import type { CallInput } from "./streamed-call.js";
@@ -105,57 +105,12 @@ async function execute(run: Run, call: CallInput, scope: Scope): Promise<CallEnd
   const value = { toolCallId: call.id, summary: call.summary, executor };
   await run.recorder.record({ case: "toolCallStarted", value });
   if (scope.stopped) return endingOf(scope.stopped);
-  const report = new CallReport(run, call.id, scope);
-  if (tool.phase) report.context.phase(tool.phase);
-  const limitMs = tool.timeoutMs ?? run.limits.toolTimeoutMs;
-  const timer = setTimeout(() => scope.stop({ kind: "tool_timeout", limitMs }), limitMs);
-  try {
-    const settled = await settle(tool, { input, report, scope, graceMs: run.graceMsFor(tool) });
-    return endOf(tool, settled, scope);
-  } finally {
-    clearTimeout(timer);
-    report.close();
-  }
-}
-
-type Settled =
-  | { readonly kind: "returned"; readonly outcome: unknown; readonly wasStopped: boolean }
-  | { readonly kind: "threw"; readonly error: unknown; readonly wasStopped: boolean }
-  /** It did not hear its signal: nobody waits for it any longer. */
-  | { readonly kind: "left_behind" };
-
-function settle(
-  tool: ToolDefinition,
-  { input, report, scope, graceMs }: { input: unknown; report: CallReport; scope: Scope; graceMs: number },
-): Promise<Settled> {
-  return new Promise((resolve) => {
-    let timer: NodeJS.Timeout | undefined;
-    const grace = (): void => {
-      timer = setTimeout(() => resolve({ kind: "left_behind" }), graceMs);
-    };
-    const settled = (result: Settled): void => {
-      clearTimeout(timer);
-      scope.signal.removeEventListener("abort", grace);
-      resolve(result);
-    };
-    scope.signal.addEventListener("abort", grace, { once: true });
-    // In a function of its own: a tool that throws before its first await has failed, not the loop.
-    const running = (async () => tool.run(input, report.context))();
-    running.then(
-      (outcome) => settled({ kind: "returned", outcome, wasStopped: scope.stopped !== undefined }),
-      (error) => settled({ kind: "threw", error, wasStopped: scope.stopped !== undefined }),
-    );
+  const report = new CallReport(recordReport(run.recorder, call.id), {
+    toolCallId: call.id,
+    threadId: run.key.threadId,
+    workspace: run.workspace,
+    signal: scope.signal,
+    quietMs: run.limits.quietMs,
   });
-}
-
-/** Called off beats whatever the tool says about it: a command that was killed returns, too. */
-function endOf(tool: ToolDefinition, settled: Settled, scope: Scope): CallEnd {
-  if (settled.kind === "left_behind") return endingOf(scope.stopped!);
-  if (settled.wasStopped && settled.kind === "threw") return endingOf(scope.stopped!);
-  if (settled.kind === "threw") return endOfThrown(settled.error);
-  const returned = endOfReturned(tool, settled.outcome);
-  if (!settled.wasStopped) return returned;
-  const ending = endingOf(scope.stopped!);
-  const modelText = `${ending.summary}. Until then the tool gave:\n${returned.modelText ?? ""}`;
-  return { ...returned, ...ending, modelText, stopIteration: false };
+  return attemptTool(tool, { input, report, scope, ...run.limits, stopGraceMs: run.graceMsFor(tool) });
 }

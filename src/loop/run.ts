@@ -12,9 +12,12 @@ import type { ClaimClocks } from "./claim-clocks.js";
 import { DelegatedTasks } from "./delegated-tasks.js";
 import { suspendRun } from "./parked.js";
 import type { RunTools } from "./run-tools.js";
-import { type RunStop, type Stop, Stopped } from "./stop.js";
+import { Scope } from "./scope.js";
+import type { RunStop, Stop } from "./stop.js";
 import type { TurnEnd } from "./turn-end.js";
 import { Waits } from "./waits.js";
+
+export type { Scope } from "./scope.js";
 
 export interface RunLimits {
   /** For tools that name no limit of their own. */
@@ -48,33 +51,6 @@ export interface RunParts {
   readonly levelsBelow: number;
   /** How far it has come. */
   readonly document: RunDocument;
-}
-
-/** Something that can be called off by itself, and is called off with the run. */
-export class Scope {
-  readonly #controller = new AbortController();
-  readonly #release: (scope: Scope) => void;
-
-  constructor(release: (scope: Scope) => void) {
-    this.#release = release;
-  }
-
-  get signal(): AbortSignal {
-    return this.#controller.signal;
-  }
-
-  get stopped(): Stop | undefined {
-    return this.signal.aborted ? (this.signal.reason as Stopped).stop : undefined;
-  }
-
-  /** The first reason counts. */
-  stop(stop: Stop): void {
-    if (!this.signal.aborted) this.#controller.abort(new Stopped(stop));
-  }
-
-  close(): void {
-    this.#release(this);
-  }
 }
 
 export class Run {

@@ -87,7 +87,14 @@ export class Runs {
       parts.clock,
     );
     const { log, limits, onError } = parts;
-    this.clientCalls = new ClientCalls({ log, active: this.#active, clocks: this.#claims, ...limits, onError });
+    this.clientCalls = new ClientCalls({
+      log,
+      active: this.#active,
+      clocks: this.#claims,
+      ...limits,
+      isOffered: (model) => this.#isOffered(model),
+      onError,
+    });
   }
 
   get active(): number {

@@ -9,8 +9,11 @@ export type RunStop =
   /** The server goes away. */
   | { readonly kind: "server_stopping" };
 
-/** A call: with its run, or because it took longer than it was given. */
-export type Stop = RunStop | { readonly kind: "tool_timeout"; readonly limitMs: number };
+/** A call: with its run, because it took longer than it was given, or with the executor that runs it. */
+export type Stop =
+  | RunStop
+  | { readonly kind: "tool_timeout"; readonly limitMs: number }
+  | { readonly kind: "executor_stopping" };
 
 /** The reason of every signal that a model or a tool is given. */
 export class Stopped extends Error {
@@ -49,6 +52,8 @@ export function endingOf(stop: Stop): Ending {
       );
     case "server_stopping":
       return ended(ToolCallOutcome.INTERRUPTED, "server_stopping", "Interrupted: the server is stopping");
+    case "executor_stopping":
+      return ended(ToolCallOutcome.INTERRUPTED, "executor_stopping", "Interrupted: the executor is stopping");
   }
 }
 

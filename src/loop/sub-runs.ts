@@ -201,6 +201,8 @@ function stopOf(reason: unknown): RunStop {
     case "tool_timeout":
     case "run_timeout":
       return { kind: "cancelled", reason: "the time of the task is up" };
+    case "executor_stopping": // No executor runs what delegates.
+      return { kind: "cancelled", reason: "the task was called off" };
     case "cancelled":
     case undefined:
       return { kind: "cancelled", reason: stop?.reason || "the task was called off" };

@@ -1,5 +1,5 @@
 // Bodies as they arrive in pieces: each piece is checked against what came before, text is redacted, and inputs are hashed.
-import { createHash, type Hash } from "node:crypto";
+import { createHash, type Hash, hash } from "node:crypto";
 import { create } from "@bufbuild/protobuf";
 import type { BodyWrite } from "../log/event-log.js";
 import { HeddleError } from "../thread/errors.js";
@@ -11,33 +11,50 @@ import { type ContentChunk, ContentInfoSchema, ContentRole } from "../thread/sch
 import type { ThreadState } from "../thread/state.js";
 import type { Redactions } from "./redactions.js";
 
+/** An input as far as it has come. Most are small and come whole: those are hashed in one go, when somebody asks. */
+type Arrived =
+  | { readonly bytes: number; readonly whole: Uint8Array; readonly hash?: undefined }
+  | { readonly bytes: number; readonly hash: Hash };
+
+/** A larger one is hashed as it comes, and not kept. */
+const keptBytes = 4 * 1024;
+
 /** The hashes of inputs that are still arriving. */
 export class Inputs {
-  readonly #hashes: ForkedMap<string, { bytes: number; hash: Hash }>;
+  readonly #arrived: ForkedMap<string, Arrived>;
 
-  constructor(hashes = new ForkedMap<string, { bytes: number; hash: Hash }>()) {
-    this.#hashes = hashes;
+  constructor(arrived = new ForkedMap<string, Arrived>()) {
+    this.#arrived = arrived;
   }
 
   fork(): Inputs {
-    return new Inputs(this.#hashes.fork());
+    return new Inputs(this.#arrived.fork());
   }
 
+  /** Contract: the bytes do not change. */
   add(callId: string, bytes: Uint8Array): void {
-    const before = this.#hashes.get(callId);
-    // Copied before it changes: a draft that is thrown away must leave the original alone.
-    const hash = before ? before.hash.copy() : createHash("sha256");
-    this.#hashes.set(callId, { bytes: (before?.bytes ?? 0) + bytes.length, hash: hash.update(bytes) });
+    const before = this.#arrived.get(callId);
+    if (!before && bytes.length <= keptBytes) this.#arrived.set(callId, { bytes: bytes.length, whole: bytes });
+    else this.#arrived.set(callId, { bytes: (before?.bytes ?? 0) + bytes.length, hash: begun(before).update(bytes) });
   }
 
   of(callId: string): { bytes: number; sha256: Uint8Array } | undefined {
-    const input = this.#hashes.get(callId);
-    return input && { bytes: input.bytes, sha256: input.hash.copy().digest() };
+    const input = this.#arrived.get(callId);
+    if (!input) return undefined;
+    const sha256 = input.hash ? input.hash.copy().digest() : hash("sha256", input.whole, "buffer");
+    return { bytes: input.bytes, sha256 };
   }
 
   forget(callId: string): void {
-    this.#hashes.delete(callId);
+    this.#arrived.delete(callId);
   }
+}
+
+/** Copied before it changes: a draft that is thrown away must leave the original alone. */
+function begun(before: Arrived | undefined): Hash {
+  if (before?.hash) return before.hash.copy();
+  const hash = createHash("sha256");
+  return before ? hash.update(before.whole) : hash;
 }
 
 interface Around {

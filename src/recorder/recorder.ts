@@ -3,11 +3,14 @@
 import { type EventLog, nameOf, type ThreadKey } from "../log/event-log.js";
 import type { Redactor } from "../thread/redact.js";
 import { loadThread } from "./load-thread.js";
+import { ThreadChanges } from "./thread-changes.js";
 import type { ThreadView } from "./thread-draft.js";
 import { ThreadWriter, type Write, type WriteOptions } from "./thread-writer.js";
 
 export class Recorder {
   readonly log: EventLog;
+  /** Told of everything that is stored. */
+  readonly changes = new ThreadChanges();
   readonly #redactor: Redactor;
   readonly #writers = new Map<string, Promise<ThreadWriter>>();
 
@@ -29,9 +32,10 @@ export class Recorder {
     await this.#withWriter(key, (writer) => writer.remove(tombstone));
   }
 
-  /** A thread that is being written, with what is open in it. It is kept until nobody writes it any more. */
+  /** A thread with what is open in it. One that nobody writes is read and not kept: a list of parked ones must not fill the memory. */
   async view(key: ThreadKey): Promise<ThreadView> {
-    return (await this.#writer(key)).view;
+    const writer = this.#writers.get(nameOf(key));
+    return writer ? (await writer).view : loadThread(this.log, key, this.#redactor);
   }
 
   /** A text as it would be stored. */
@@ -68,6 +72,7 @@ export class Recorder {
     const writer: ThreadWriter = new ThreadWriter(this.log, key, {
       view: await load(),
       load,
+      onStored: () => this.changes.note(key.threadId),
       onIdle: () => {
         // A write may have joined the queue since: only a writer with nothing to do is forgotten.
         if (writer.idle) this.#writers.delete(name);

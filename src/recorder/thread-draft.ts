@@ -1,7 +1,7 @@
 // A trial of what a writer wants to add to a thread: events and bodies are checked, completed and folded one by one, and
 // nothing is stored. If anything is refused, the draft is thrown away and the thread is as it was (L2).
-import { toBinary } from "@bufbuild/protobuf";
 import type { AppendBatch, BodyWrite, CallWrite } from "../log/event-log.js";
+import { encode } from "../thread/encode.js";
 import { type EventViolationDetail, HeddleError } from "../thread/errors.js";
 import { caseName, isCallPayload, subjectId, type ThreadEvent } from "../thread/event.js";
 import { encodeFrame, envelopeBytes } from "../thread/frame.js";
@@ -231,7 +231,7 @@ export function joinDrafts(before: ThreadView, drafts: readonly ThreadDraft[]): 
     frames: isOne ? only.frames : drafts.flatMap((draft) => draft.frames),
     bodies: isOne ? only.bodies : drafts.flatMap((draft) => draft.bodies),
     calls: Array.from(touched.values(), callWrite),
-    ...(after.document !== before.document && { document: toBinary(ThreadDocumentSchema, after.document) }),
+    ...(after.document !== before.document && { document: encode(ThreadDocumentSchema, after.document) }),
     ...(isBusy(after.document) !== isBusy(before.document) && { busy: isBusy(after.document) }),
   };
 }
@@ -243,7 +243,7 @@ export const isBusy = ({ lease, runStartedSequence, processes }: ThreadDocument)
 const callWrite = (open: OpenCall): CallWrite => ({
   callId: open.call.id as ToolCallId,
   createdSequence: open.call.createdSequence,
-  document: toBinary(ToolCallDocumentSchema, {
+  document: encode(ToolCallDocumentSchema, {
     $typeName: "heddle.storage.v1.ToolCallDocument",
     toolCall: open.call,
     contents: open.contents.map(({ info, receivedBytes }) => ({

@@ -42,6 +42,8 @@ interface WriterOptions {
   /** The thread as the log has it: asked again after a failed append, which may have left us behind. */
   readonly load: () => Promise<ThreadView>;
   readonly onIdle: () => void;
+  /** Something of the thread was stored, or the thread removed, and can be read. */
+  readonly onStored: () => void;
 }
 
 export class ThreadWriter {
@@ -49,6 +51,7 @@ export class ThreadWriter {
   readonly #key: ThreadKey;
   readonly #load: () => Promise<ThreadView>;
   readonly #onIdle: () => void;
+  readonly #onStored: () => void;
   readonly #queue: Waiting[] = [];
   #view: ThreadView;
   #removed = false;
@@ -60,6 +63,7 @@ export class ThreadWriter {
     this.#view = options.view;
     this.#load = options.load;
     this.#onIdle = options.onIdle;
+    this.#onStored = options.onStored;
   }
 
   /** The thread as it is stored. */
@@ -125,6 +129,7 @@ export class ThreadWriter {
     try {
       await this.#log.remove(this.#key, this.#view.head, removal.tombstone(this.#view));
       this.#removed = true;
+      this.#onStored();
       removal.stored();
     } catch (error) {
       removal.failed(error);
@@ -136,8 +141,10 @@ export class ThreadWriter {
     if (!last) return;
     try {
       const batch = joinDrafts(this.#view, drafts);
-      if (!isEmpty(batch)) await this.#log.append(this.#key, this.#view.head, batch);
+      const hasNews = !isEmpty(batch);
+      if (hasNews) await this.#log.append(this.#key, this.#view.head, batch);
       this.#view = settled(last);
+      if (hasNews) this.#onStored();
       for (const write of accepted) write.stored();
     } catch (error) {
       this.#view = await this.#load().catch(() => this.#view);

@@ -4,17 +4,16 @@ import { HeddleError } from "../thread/errors.js";
 import { ClosingReason } from "../thread/schema.js";
 import { Feed, type Sink } from "./feed.js";
 import type { Hub } from "./hub.js";
+import { LastingStreams, type StreamTiming } from "./lasting-streams.js";
 
-export interface FeedTiming {
-  readonly heartbeatMs: number;
-  /** A stream is closed at this age, give or take a tenth, so that clients spread over servers again. */
-  readonly maxAgeMs: number;
-}
+export type FeedTiming = StreamTiming;
 
 /** How often the timer looks, in parts of a heartbeat. */
 const looksPerHeartbeat = 4;
 
 export class Feeds {
+  /** Streams that are of no single thread. */
+  readonly lasting: LastingStreams;
   readonly #hub: Hub;
   readonly #timing: FeedTiming;
   readonly #open = new Map<Feed, { maxAgeMs: number }>();
@@ -24,6 +23,7 @@ export class Feeds {
   constructor(hub: Hub, timing: FeedTiming) {
     this.#hub = hub;
     this.#timing = timing;
+    this.lasting = new LastingStreams(timing);
     this.#timer = setInterval(() => this.#look(performance.now()), timing.heartbeatMs / looksPerHeartbeat).unref();
   }
 
@@ -49,6 +49,7 @@ export class Feeds {
   close(): void {
     this.#closing = true;
     clearInterval(this.#timer);
+    this.lasting.close();
     for (const feed of [...this.#open.keys()]) feed.close(ClosingReason.SHUTDOWN);
   }
 

@@ -1,19 +1,25 @@
 // A frame is an event as it goes over the wire: one flags byte, four bytes of length (big-endian), the message.
 // The envelope is the same in gRPC, gRPC-Web and Connect streaming, so that one encoding serves them all.
-import { fromBinary, toBinary } from "@bufbuild/protobuf";
+import { fromBinary } from "@bufbuild/protobuf";
+import { encode } from "./encode.js";
 import { HeddleError } from "./errors.js";
 import { type ThreadEvent, ThreadEventSchema } from "./event.js";
 
 export const envelopeBytes = 5;
 
-export const encodeFrame = (event: ThreadEvent): Buffer => envelope(0, toBinary(ThreadEventSchema, event));
+export const encodeFrame = (event: ThreadEvent): Buffer =>
+  withEnvelope(0, encode(ThreadEventSchema, event, envelopeBytes));
 
 /** Bytes behind an envelope. Flags are 0 for a message; the protocols use others for the end of a stream. */
 export function envelope(flags: number, bytes: Uint8Array): Buffer {
   const frame = Buffer.allocUnsafe(envelopeBytes + bytes.length);
-  frame[0] = flags;
-  frame.writeUInt32BE(bytes.length, 1);
   frame.set(bytes, envelopeBytes);
+  return withEnvelope(flags, frame);
+}
+
+function withEnvelope(flags: number, frame: Buffer): Buffer {
+  frame[0] = flags;
+  frame.writeUInt32BE(frame.length - envelopeBytes, 1);
   return frame;
 }
 

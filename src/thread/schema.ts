@@ -51,7 +51,12 @@ export {
   RunOptionsSchema,
   ToolChoice_Mode as ToolChoiceMode,
 } from "../../gen/heddle/v1/run_options_pb.js";
-export { type Thread, ThreadSchema, ThreadState as WireThreadState } from "../../gen/heddle/v1/thread_service_pb.js";
+export {
+  type Thread,
+  ThreadSchema,
+  ThreadState as WireThreadState,
+  WatchThreadsResponseSchema,
+} from "../../gen/heddle/v1/thread_service_pb.js";
 export {
   Executor,
   type ToolCall,
@@ -76,6 +81,7 @@ export {
   type McpServer,
   McpServerSchema,
   McpServerState,
+  OfferToolsResponseSchema,
   type Tool,
   ToolSchema,
 } from "../../gen/heddle/v1/tool_service_pb.js";

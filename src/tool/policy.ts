@@ -1,6 +1,7 @@
 // Whether a call goes ahead by itself. The configuration's word for a tool comes first, then its word for the tool's MCP server,
 // then the tool's own, then its kind's: what only looks, thinks or talks is allowed; what changes things, starts programs or
 // reaches out of the machine is asked for, unless the operator has said that the workspace may be trusted with it.
+import { createHash } from "node:crypto";
 import type { Kind, Policy, ToolDefinition } from "./tool.js";
 
 export interface PolicySettings {
@@ -48,5 +49,13 @@ export function configuredPolicy(
   return Object.hasOwn(policy, all) ? policy[all] : undefined;
 }
 
-/** What the names of a server's tools begin with. */
-export const mcpPrefix = (serverLabel: string): string => `mcp__${serverLabel.replace(/[^a-zA-Z0-9_-]/g, "_")}__`;
+/** What the names of a server's tools begin with: short enough to leave room for the tool's own. */
+export function mcpPrefix(serverLabel: string): string {
+  const plain = serverLabel.replace(/[^a-zA-Z0-9_-]/g, "_");
+  if (plain.length <= longestLabel) return `mcp__${plain}__`;
+  const hash = createHash("sha256").update(serverLabel).digest("hex").slice(0, hashUnits);
+  return `mcp__${plain.slice(0, longestLabel - hashUnits - 1)}_${hash}__`;
+}
+
+const longestLabel = 32;
+const hashUnits = 8;

@@ -12,9 +12,21 @@ export interface ToolOffer {
   readonly sha256: Uint8Array;
 }
 
+/** How a server stands, for people. */
+export interface ToolServerStatus {
+  readonly state: "idle" | "connecting" | "ready" | "down";
+  /** Why it cannot be had: one line. Undefined unless it is down. */
+  readonly reason?: string;
+  /** When it may be tried again, in milliseconds since the epoch. Undefined unless it is down. */
+  readonly retryAtMs?: number;
+  /** What it calls itself, and its version. Undefined until it is known. */
+  readonly serverInfo?: string;
+}
+
 export interface ToolServer {
   /** Its name in the configuration or in its thread. */
   readonly label: string;
+  readonly status: ToolServerStatus;
   /** What it offers, as far as is known. Undefined: it has not been asked, or cannot be had. Replaced when its list changes. */
   readonly offer: ToolOffer | undefined;
   /**

@@ -79,6 +79,8 @@ export interface ToolOutcome<Result> {
   readonly summary: string;
   /** The result says that it is an error: the call has failed (T4). */
   readonly isError?: boolean;
+  /** What sort of failure that is, for programs. Undefined: `tool_error`. */
+  readonly errorKind?: string;
   /** Further parts of the result: a picture, a diff, the whole output. */
   readonly content?: readonly ToolContent[];
   readonly locations?: readonly { readonly path: string; readonly line?: number }[];

@@ -4,6 +4,7 @@ import { durationFromMs, timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { expect, test } from "vitest";
 import {
   OutputStream,
+  ProcessOutcome,
   RunOutcome,
   type StreamThreadEventsResponse,
   StreamThreadEventsResponseSchema,
@@ -81,6 +82,18 @@ test("a call's life, a line each", () => {
     "12:00:00.007      8  ✓ succeeded   Run a command: All tests passed (1.2 s, exit code unknown)",
     "12:00:00.007      9  ✓ run         succeeded, 5 tokens in, 7 out",
   ]);
+});
+
+test.each([
+  ["✓", { outcome: ProcessOutcome.EXITED, exitCode: 0 }],
+  ["✗", { outcome: ProcessOutcome.EXITED, exitCode: 127 }],
+  ["✗", { outcome: ProcessOutcome.EXITED }],
+  ["✓", { outcome: ProcessOutcome.STOPPED }],
+  ["✗", { outcome: ProcessOutcome.INTERRUPTED }],
+])("a background process that ended: %s for %o", (icon, end) => {
+  const line = eventLines(plain, () => noon);
+  const told = line(event({ case: "processExited", value: { processId: "p1", summary: "npm run dev ended", ...end } }));
+  expect(told).toMatch(new RegExp(` ${icon} process {5}p1: npm run dev ended$`));
 });
 
 test("a follower who came later sees the tool's name, or the call's id", () => {

@@ -2,8 +2,8 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { packageVersion } from "../../src/cli/version.js";
 import { findServer } from "../../src/compose.js";
+import { packageVersion } from "../../src/config/version.js";
 import { newDataDir, removeDataDir } from "../support/server-process.js";
 import { fakeIo, heddle } from "./support.js";
 

@@ -9,6 +9,7 @@ import { ToolKind, ToolPolicy } from "../../gen/heddle/v1/tool_call_pb.js";
 import { type Tool, ToolSchema } from "../../gen/heddle/v1/tool_service_pb.js";
 import { heddleError } from "../../src/client/resumable.js";
 import { silence } from "../client/support.js";
+import { oddServer } from "../support/mcp/servers.js";
 import { newDataDir, removeDataDir, startServerProcess } from "../support/server-process.js";
 import { type FakeIo, fakeIo, fakeServer, heddle } from "./support.js";
 
@@ -193,6 +194,36 @@ describe("heddle tools, without a server", () => {
     expect(stderr).toContain("agent.policy: there is no tool run_comand; the tools are ");
     const right = await settings({ policy: { web_search: "deny", run_command: "deny" } });
     expect(await heddle(["tools", "--config", right])).toMatchObject({ code: 0 });
+  });
+
+  test("a policy for an MCP server that is not there is refused too", async () => {
+    const path = join(dir, "mcp.json");
+    const write = (policy: object) =>
+      writeFile(path, JSON.stringify({ agent: { policy }, mcpServers: { github: { command: "true" } } }));
+    await write({ "mcp__githb__*": "deny" });
+    const { code, stderr } = await heddle(["tools", "--config", path]);
+    expect(code).not.toBe(0);
+    expect(stderr).toContain(
+      "there is no MCP server for mcp__githb__*; the names of their tools begin with mcp__github__",
+    );
+    await write({ "mcp__github__*": "deny", mcp__github__createIssue: "ask" });
+    expect(await heddle(["tools", "--config", path])).toMatchObject({ code: 0 });
+  });
+
+  test("lists MCP servers, and asks them only when told to", async () => {
+    const path = join(dir, "servers.json");
+    const mcpServers = { odd: oddServer(), gone: { command: "no-such-program" } };
+    await writeFile(path, JSON.stringify({ mcpServers, agent: { policy: { "mcp__odd__*": "deny" } } }));
+    const { stdout } = await heddle(["tools", "--config", path], io());
+    expect(stdout).toContain(`
+MCP SERVERS
+  gone: idle, asked for its tools by the first run that needs it
+  odd: idle, asked for its tools by the first run that needs it
+`);
+    const { stdout: connected } = await heddle(["tools", "--config", path, "--connect"], io());
+    expect(connected).toMatch(/^mcp__odd__echo +Echo +read +MCP odd +deny$/m);
+    expect(connected).toMatch(/^ {2}gone: down, there is no program no-such-program.*; tried again in \d s$/m);
+    expect(connected).toMatch(/^ {2}odd: ready, \d+ tools \(odd 1\.2\.3\)$/m);
   });
 
   test("lists the tools of modules, whatever they print", async () => {

@@ -62,7 +62,7 @@ function turn(number: number): ScriptTurn {
 const useServer = useAgentServers();
 
 test("T1, T2, T4, L1, L4, S1: 20 kills amid 200 calls each: every call ends once, nothing is done twice, runs go on", {
-  timeout: 180_000,
+  timeout: 420_000,
 }, async () => {
   const server = await useServer({ script, agent: { afterRestart: "continue" } });
   const open = await playRounds(server, { rounds: 20, afterRestart: "continue" });
@@ -72,10 +72,10 @@ test("T1, T2, T4, L1, L4, S1: 20 kills amid 200 calls each: every call ends once
 });
 
 test("T1, T2, T4, L1, L4, S1: where runs do not go on after a restart, they end as interrupted", {
-  timeout: 60_000,
+  timeout: 120_000,
 }, async () => {
   const server = await useServer({ script, agent: { afterRestart: "end" } });
-  const open = await playRounds(server, { rounds: 2, afterRestart: "end" });
+  const open = await playRounds(server, { rounds: 4, afterRestart: "end" });
   expect(open.get("running")).toBeGreaterThan(0);
 });
 

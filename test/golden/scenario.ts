@@ -26,7 +26,7 @@ export interface Group {
   readonly scenarios: readonly Scenario[];
 }
 
-export interface Cast extends Pick<CoreOptions, "tools" | "limits" | "afterRestart" | "policy"> {
+export interface Cast extends Pick<CoreOptions, "tools" | "servers" | "limits" | "afterRestart" | "policy"> {
   /** What the user writes. */
   readonly text: string;
   readonly replies: readonly ReplyScript[];
@@ -61,12 +61,13 @@ export const toTheEnd = async ({ core, threadId }: Played): Promise<Played> => {
 };
 
 export const open = (stage: Stage, cast: Cast): Core => {
-  const { replies: scripts, tools = [], limits, afterRestart = "continue", policy } = cast;
+  const { replies: scripts, tools = [], servers, limits, afterRestart = "continue", policy } = cast;
   return stage.open({
     model: replies(...scripts),
     tools,
     afterRestart,
     ...(policy && { policy }),
+    ...(servers && { servers }),
     limits: { firstBackoffMs: 500, ...limits },
     defaults: { model: "test:model" },
   });

@@ -1,11 +1,12 @@
 // The scenarios in the order in which docs/lifecycle.md shows them.
 import type { Group } from "./scenario.js";
 import { asked } from "./scenarios/asked.js";
+import { atClients } from "./scenarios/at-clients.js";
 import { bodies } from "./scenarios/bodies.js";
 import { calledOff } from "./scenarios/called-off.js";
-import { elsewhere } from "./scenarios/elsewhere.js";
 import { failed, rejected } from "./scenarios/endings.js";
 import { limits } from "./scenarios/limits.js";
+import { mcp } from "./scenarios/mcp.js";
 import { modelTrouble } from "./scenarios/model-trouble.js";
 import { names } from "./scenarios/names.js";
 import { ordinary } from "./scenarios/ordinary.js";
@@ -20,7 +21,8 @@ export const groups: readonly Group[] = [
   whileRunning,
   bodies,
   asked,
-  elsewhere,
+  atClients,
+  mcp,
   rejected,
   failed,
   calledOff,

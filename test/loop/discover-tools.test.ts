@@ -24,6 +24,7 @@ const offer = (label: string, ...tools: readonly ToolDefinition[]): ToolOffer =>
 /** A server that answers when the test lets it. */
 class TestServer implements ToolServer {
   readonly label: string;
+  readonly status = { state: "ready" } as const;
   offer: ToolOffer | undefined;
   asked = 0;
   answer: (signal: AbortSignal) => Promise<ToolOffer>;

@@ -1,9 +1,10 @@
 // Agents for tests: a model whose replies are written down, tools that do what the test says, and a run from message to end.
+import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { z } from "zod";
 import type { Model, ModelEvent, ModelRequest } from "../../src/model/model.js";
 import type { ThreadEvent } from "../../src/thread/event.js";
 import { newId } from "../../src/thread/ids.js";
-import type { RunOptions } from "../../src/thread/schema.js";
+import { type ClientTool, ClientToolSchema, type RunOptions } from "../../src/thread/schema.js";
 import { defineTool, type ToolContext, type ToolDefinition, type ToolOutcome } from "../../src/tool/tool.js";
 import { type Core, storedEvents } from "./core.js";
 
@@ -74,6 +75,10 @@ export function tool(
     ...extra,
   } as ToolDefinition);
 }
+
+/** What a client declares. */
+export const clientToolOf = (name: string, fields: MessageInitShape<typeof ClientToolSchema> = {}): ClientTool =>
+  create(ClientToolSchema, { name, ...fields });
 
 /** Sends a message to a new thread, or one that is there. */
 export async function send(

@@ -25,6 +25,7 @@ import { ToolRegistry } from "../../src/tool/registry.js";
 import type { ToolDefinition } from "../../src/tool/tool.js";
 import { noToolServers, type ToolServers } from "../../src/tool/tool-server.js";
 import { ToolCalls } from "../../src/tool-calls.js";
+import { ToolOffers } from "../../src/tool-offers.js";
 
 export interface CoreOptions {
   log?: EventLog;
@@ -108,6 +109,7 @@ export function openCore(options: CoreOptions = {}) {
     threads,
     toolCalls: new ToolCalls(log, runs),
     executorCalls: new ExecutorCalls(log, runs.clientCalls),
+    toolOffers: new ToolOffers({ log, offered: supply.offered, lasting: feeds.lasting }),
     errors,
   };
 }

@@ -64,7 +64,7 @@ export class Commits {
 
   async #write(write: readonly Operation[]): Promise<void> {
     const tables = this.#tables;
-    await this.#space.reserve(write, tables);
+    await this.#space.reserve(write);
     try {
       await tables.root.batch(() => {
         for (const { table, key, value } of write)

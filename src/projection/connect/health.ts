@@ -1,4 +1,5 @@
-// grpc.health.v1: whether the server takes requests. All services live and die together, so that one switch says it all.
+// grpc.health.v1: whether the server takes requests. All services live and die together, so that one switch says it all. Beside them
+// stand others that the server depends on, each with a name of its own (`mcp/LABEL`): what becomes of them changes nothing of the rest.
 import type { DescService } from "@bufbuild/protobuf";
 import { Code, ConnectError, type ConnectRouter } from "@connectrpc/connect";
 import {
@@ -16,25 +17,48 @@ export interface Health {
   statusOf(service: string): Status | undefined;
   /** The names that have a status. */
   readonly names: readonly string[];
-  /** Resolves when the server stops serving, or when the signal says that nobody waits any more. */
-  whenStopped(signal: AbortSignal): Promise<void>;
+  /** False from the moment on at which the server stops serving. */
+  readonly serving: boolean;
+  /** Resolves when a status may have changed, or when the signal says that nobody waits any more. */
+  whenChanged(signal: AbortSignal): Promise<void>;
 }
 
-export function createHealth(services: readonly DescService[]): Health {
+/** Others that have a status. Undefined: it is not known. */
+export interface Dependencies {
+  statuses(): ReadonlyMap<string, boolean | undefined>;
+  /** Calls back when one may have changed. */
+  onChange(listener: () => void): void;
+}
+
+const noDependencies: Dependencies = { statuses: () => new Map(), onChange: () => {} };
+
+export function createHealth(services: readonly DescService[], dependencies = noDependencies): Health {
   const names = ["", ...services.map((service) => service.typeName)];
   const known = new Set(names);
   const waiting = new Set<() => void>();
   let serving = true;
+  const wakeAll = (): void => {
+    for (const wake of [...waiting]) wake();
+  };
+  dependencies.onChange(wakeAll);
 
   return {
-    names,
-    statusOf: (service) => (known.has(service) ? (serving ? Status.SERVING : Status.NOT_SERVING) : undefined),
+    get names() {
+      return [...names, ...dependencies.statuses().keys()];
+    },
+    get serving() {
+      return serving;
+    },
+    statusOf: (service) => {
+      if (known.has(service)) return serving ? Status.SERVING : Status.NOT_SERVING;
+      const others = dependencies.statuses();
+      return others.has(service) ? dependencyStatus(others.get(service)) : undefined;
+    },
     setServing(value) {
       serving = value;
-      if (serving) return;
-      for (const wake of [...waiting]) wake();
+      wakeAll();
     },
-    whenStopped: (signal) =>
+    whenChanged: (signal) =>
       new Promise((resolve) => {
         const wake = (): void => {
           waiting.delete(wake);
@@ -47,6 +71,9 @@ export function createHealth(services: readonly DescService[]): Health {
       }),
   };
 }
+
+const dependencyStatus = (isThere: boolean | undefined): Status =>
+  isThere === undefined ? Status.UNKNOWN : isThere ? Status.SERVING : Status.NOT_SERVING;
 
 export function registerHealth(router: ConnectRouter, health: Health): void {
   router.service(HealthService, {
@@ -63,11 +90,18 @@ export function registerHealth(router: ConnectRouter, health: Health): void {
     }),
 
     async *watch({ service }, { signal }) {
-      const first = health.statusOf(service) ?? Status.SERVICE_UNKNOWN;
-      yield { status: first };
-      await health.whenStopped(signal);
-      const last = health.statusOf(service) ?? Status.SERVICE_UNKNOWN;
-      if (!signal.aborted && last !== first) yield { status: last };
+      const now = (): Status => health.statusOf(service) ?? Status.SERVICE_UNKNOWN;
+      let told: Status | undefined;
+      while (!signal.aborted) {
+        if (now() !== told) {
+          told = now();
+          yield { status: told };
+        } else if (health.serving) {
+          await health.whenChanged(signal);
+        } else {
+          return;
+        }
+      }
     },
   });
 }

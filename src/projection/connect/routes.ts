@@ -14,6 +14,7 @@ import type { RequestHandler } from "../../server/options.js";
 import { HeddleError } from "../../thread/errors.js";
 import type { Threads } from "../../threads.js";
 import type { ToolCalls } from "../../tool-calls.js";
+import type { ToolOffers } from "../../tool-offers.js";
 import { streamingDialect } from "./dialect.js";
 import { documentService, type ServedDocuments, type ServedUploads } from "./document-service.js";
 import { type Health, registerHealth } from "./health.js";
@@ -34,6 +35,7 @@ export interface RoutesOptions {
   readonly threads: Threads;
   readonly toolCalls: ToolCalls;
   readonly executorCalls: ExecutorCalls;
+  readonly toolOffers: ToolOffers;
   readonly documents: { readonly stored: ServedDocuments; readonly uploads: ServedUploads };
   readonly health: Health;
   readonly messageBytes: number;
@@ -47,7 +49,7 @@ export function createRoutes(options: RoutesOptions): RequestHandler {
     router.service(ThreadService, threadService(options.threads));
     router.service(ToolCallService, toolCallService(options.toolCalls, options.executorCalls));
     router.service(RecorderService, recorderService(options.threads));
-    router.service(ToolService, toolService(options.toolCalls));
+    router.service(ToolService, toolService(options.toolCalls, options.toolOffers));
     router.service(DocumentService, documentService(options.documents.stored, options.documents.uploads));
     registerHealth(router, options.health);
     registerReflection(router, services);

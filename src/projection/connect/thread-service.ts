@@ -26,4 +26,8 @@ export const threadService = (threads: Threads): Partial<ServiceImpl<typeof Thre
     // A stream that its deadline cut short has not ended well, and its caller is still there to be told.
     if (signal.reason instanceof ConnectError) throw signal.reason;
   },
+  async *watchThreads(request, { signal }) {
+    yield* threads.watch(request, signal);
+    if (signal.reason instanceof ConnectError) throw signal.reason;
+  },
 });

@@ -1,4 +1,5 @@
 // The tools that a caller names: naming one is the caller's consent that it runs.
+import { mcpPrefix } from "../../responses.js";
 import type { BroughtServer } from "../../threads.js";
 import { ownLabel } from "./call-shapes.js";
 import { wrong } from "./errors.js";
@@ -54,7 +55,7 @@ function addServer(asked: AskedTools, tool: Extract<RequestedTool, { type: "mcp"
   const { server_label: label, server_url: url } = tool;
   const isOwn = label === ownLabel && !url;
   const names = Array.isArray(tool.allowed_tools) ? tool.allowed_tools : tool.allowed_tools?.tool_names;
-  const prefix = isOwn ? "" : `mcp__${label.replace(/[^a-zA-Z0-9_-]/g, "_")}__`;
+  const prefix = isOwn ? "" : mcpPrefix(label);
   const own = offered.filter((name) => !hosted.some((other) => other === name));
   const all = isOwn ? own : [`${prefix}*`];
   const named = (list: readonly string[]): string[] => list.map((name) => `${prefix}${name}`);

@@ -61,6 +61,14 @@ export class Automaton {
     return this.#finder.exec(text)?.index ?? Math.max(at, text.length - finding.units + 1);
   }
 
+  /** False: no word is in the text. */
+  mayHold(text: string): boolean {
+    if (this.#isEmpty) return false;
+    if (!this.#finder) return true;
+    this.#finder.lastIndex = 0;
+    return this.#finder.test(text);
+  }
+
   /** How many units of a word have been seen. */
   depth(node: number): number {
     return this.#depth[node]!;

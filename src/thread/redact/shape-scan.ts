@@ -14,6 +14,9 @@ interface Lead {
 const leads: readonly Lead[] = shapes.flatMap((shape) => shape.leads.map((lead) => ({ lead, shape })));
 const leadAutomaton = new Automaton(leads.map(({ lead }) => lead));
 
+/** False: nothing in the text looks like a secret. */
+export const mayHoldShapes = (text: string): boolean => leadAutomaton.mayHold(text);
+
 /** Units to remember of earlier pieces: the longest lead that must begin a word, and what tells that it does. */
 const memory = unitsBefore + Math.max(...leads.map(({ lead, shape }) => (shape.anywhere ? 0 : lead.length)));
 

@@ -74,7 +74,7 @@ async function requireDocuments(documents: DocumentSearch, collection: string | 
   throw new ToolFailure(
     others > 0
       ? `No documents indexed in the collection ${collection}; leave it out to search all of them`
-      : "No documents indexed; ask the user to run `heddle index DIR`",
+      : "No documents indexed; `heddle index DIR` makes the files of a folder searchable",
     { code: "ENODOCUMENTS" },
   );
 }

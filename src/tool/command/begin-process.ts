@@ -28,8 +28,11 @@ export interface BeginRequest {
   /** Aborted: it is to end. */
   readonly signal: AbortSignal;
   readonly limits?: WatchedLimits;
-  /** What it prints, as it comes; nothing after it is over. */
-  onPiece(stream: "stdout" | "stderr", piece: Buffer): void;
+  /**
+   * What it prints, as it comes; nothing after it is over. Returns for how many milliseconds no more should come: a program that
+   * goes on printing then waits, unless it is ending.
+   */
+  onPiece(stream: "stdout" | "stderr", piece: Buffer): number;
 }
 
 /** Why it is over. */
@@ -58,16 +61,39 @@ export async function beginProcess(request: BeginRequest): Promise<BegunProcess>
   request.signal.throwIfAborted();
   const startedAt = performance.now();
   const child = await start(request);
-  child.stdout.on("data", (piece: Buffer) => request.onPiece("stdout", piece));
-  child.stderr.on("data", (piece: Buffer) => request.onPiece("stderr", piece));
-  // The end of a broken pipe is its end.
-  for (const stream of [child.stdout, child.stderr]) stream.on("error", () => {});
-  return { pid: child.pid, ended: untilOver(child, request, startedAt) };
+  const readRest = (["stdout", "stderr"] as const).map((name) =>
+    read(child[name], (piece) => request.onPiece(name, piece)),
+  );
+  const cause = firstCause(child, request).finally(() => {
+    for (const begin of readRest) begin();
+  });
+  return { pid: child.pid, ended: untilOver(child, { isSandbox: request.isSandbox === true, cause, startedAt }) };
 }
 
-async function untilOver(child: Started, request: BeginRequest, startedAt: number): Promise<Ending> {
-  const isSandbox = request.isSandbox === true;
-  const cause = await firstCause(child, request);
+/** Returns what makes it read on without a pause: what is left when the program ends is not waited for. */
+function read(stream: Readable, onPiece: (piece: Buffer) => number): () => void {
+  let isPaced = true;
+  stream.on("data", (piece: Buffer) => {
+    const restMs = onPiece(piece);
+    if (!isPaced || restMs === 0) return;
+    stream.pause();
+    setTimeout(() => stream.resume(), restMs).unref();
+  });
+  stream.on("error", () => {}); // The end of a broken pipe is its end.
+  return () => {
+    isPaced = false;
+    stream.resume();
+  };
+}
+
+interface Watched {
+  readonly isSandbox: boolean;
+  readonly cause: Promise<EndCause>;
+  readonly startedAt: number;
+}
+
+async function untilOver(child: Started, { isSandbox, cause: first, startedAt }: Watched): Promise<Ending> {
+  const cause = await first;
   if (cause === "exited") await Promise.race([child.closed, passed(closeMs)]);
   const end = isAskedFirst[cause] ? endProcesses : killProcesses;
   const leftBehind = await end({

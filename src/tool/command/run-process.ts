@@ -27,7 +27,11 @@ export async function runProcess({ onOutput, guard, ...request }: ProcessRequest
     stdout: new KeptOutput((text) => onOutput("stdout", text), limits),
     stderr: new KeptOutput((text) => onOutput("stderr", text), limits),
   };
-  const wished: BeginRequest = { ...request, onPiece: (stream, piece) => kept[stream].add(piece) };
+  const onPiece: BeginRequest["onPiece"] = (stream, piece) => {
+    kept[stream].add(piece);
+    return 0;
+  };
+  const wished: BeginRequest = { ...request, onPiece };
   const begun = await (guard ? beginGuarded(guard, wished) : beginProcess(wished));
   const ending = await begun.ended;
   kept.stdout.close();

@@ -11,6 +11,7 @@ import { oneLine } from "../words.js";
 import { type EndReason, endingOf, endingUnstarted, notStartedWords } from "./ending.js";
 import type { ProcessEnding, ProcessJournal } from "./journal.js";
 import type { OutputLines } from "./output-lines.js";
+import type { ReadingShare } from "./reading-share.js";
 
 export interface BackgroundCommand {
   readonly command: string;
@@ -22,6 +23,7 @@ export interface ProcessParts {
   readonly commands: Commands;
   readonly journal: ProcessJournal;
   readonly output: OutputLines;
+  readonly reading: ReadingShare;
 }
 
 /** What it does while nobody waits for it is looked at less often: there may be hundreds. */
@@ -109,7 +111,7 @@ export class BackgroundProcess {
   }
 
   async #launch(toolCallId: string, workspace: string | undefined): Promise<Launched> {
-    const { commands } = this.#parts;
+    const { commands, reading } = this.#parts;
     this.#stop.signal.throwIfAborted();
     const argv = shellArgv(this.command);
     const held = await holdCommand(commands, { argv, access: "write" }, { workspace });
@@ -119,7 +121,7 @@ export class BackgroundProcess {
         mark: toolCallId,
         limits,
         signal: this.#stop.signal,
-        onPiece: (stream, piece) => this.output.add(stream, piece),
+        onPiece: (stream, piece) => reading.take(() => this.output.add(stream, piece)),
       });
       return { process, held };
     } catch (error) {

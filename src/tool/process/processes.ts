@@ -8,6 +8,7 @@ import { counted, oneLine } from "../words.js";
 import { type BackgroundCommand, BackgroundProcess } from "./background-process.js";
 import type { ProcessEnding, ProcessJournal } from "./journal.js";
 import { OutputRoom } from "./output-room.js";
+import { ReadingShare } from "./reading-share.js";
 
 export interface ProcessesOptions {
   readonly commands: Commands;
@@ -37,6 +38,7 @@ export class Processes implements ThreadBound {
   readonly #firstMomentsMs: number;
   readonly #limits: ProcessCounts;
   readonly #room = new OutputRoom();
+  readonly #reading = new ReadingShare();
   /** Those that have ended are in the order of their ends. */
   readonly #all = new Set<BackgroundProcess>();
   #isClosing = false;
@@ -57,7 +59,7 @@ export class Processes implements ThreadBound {
     signal.throwIfAborted();
     this.#refuseMore();
     const { commands } = this;
-    const parts = { commands, journal: this.#journal, output: this.#room.open() };
+    const parts = { commands, journal: this.#journal, output: this.#room.open(), reading: this.#reading };
     const process = new BackgroundProcess(threadId, command, parts);
     this.#all.add(process);
     void process.over.then(() => this.#ended(process));

@@ -58,12 +58,14 @@ const overFetch =
   (create: (options: { baseUrl: string }) => Transport) =>
   ({ url }: Target): Opened => ({ transport: create({ baseUrl: url }), close: () => {} });
 
-type Definition = Omit<StreamClient, "frames" | "isHere" | "isCommand"> & { readonly open: (target: Target) => Opened };
+export type Definition = Omit<StreamClient, "frames" | "isHere" | "isCommand"> & {
+  readonly open: (target: Target) => Opened;
+};
 
 const lane = { servedBy: "lane", trustsCertificates: true } as const;
 const handler = { servedBy: "handler", trustsCertificates: true } as const;
 
-const definitions: readonly Definition[] = [
+export const definitions: readonly Definition[] = [
   {
     name: "gRPC over HTTP/2 (connect-node)",
     open: overHttp2(createGrpcTransport),

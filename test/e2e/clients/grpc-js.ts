@@ -52,12 +52,12 @@ export const grpcJsClient: StreamClient = {
   },
 };
 
-function connect({ url, ca }: Target): Client {
+export function connect({ url, ca }: Target): Client {
   const trusted = ca ? credentials.createSsl(Buffer.from(ca.pem)) : credentials.createInsecure();
   return new Client(new URL(url).host, trusted, { "grpc.use_local_subchannel_pool": 1 });
 }
 
-function metadataOf(headers: Record<string, string>): Metadata {
+export function metadataOf(headers: Record<string, string>): Metadata {
   const metadata = new Metadata();
   for (const [name, value] of Object.entries(headers)) metadata.set(name, value);
   return metadata;

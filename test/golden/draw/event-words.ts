@@ -89,12 +89,6 @@ function textOf(payload: StoredPayload): string {
     }
     case "toolCallClaimed":
       return `by ${payload.value.executorName}`;
-    case "toolDiscoveryStarted":
-      return payload.value.serverLabel;
-    case "toolDiscoveryComplete": {
-      const { success, toolCount, errorMessage } = payload.value;
-      return success ? `✓ ${toolCount} ${toolCount === 1 ? "tool" : "tools"}` : `✗ ${quoted(errorMessage)}`;
-    }
     case "toolCallProgress": {
       const { phase, completed, total, message, elapsed } = payload.value;
       const count = completed === undefined ? "" : `${completed}${total === undefined ? "" : ` of ${total}`}`;
@@ -116,6 +110,12 @@ function textOf(payload: StoredPayload): string {
         error && error.message === summary ? errorText(error, summary) : "",
       );
       return `${callMarks[outcome]} ${outcomeWord(outcome)}: ${quoted(summary)}${facts}`;
+    }
+    case "toolDiscoveryStarted":
+      return payload.value.serverLabel;
+    case "toolDiscoveryComplete": {
+      const { success, toolCount, errorMessage } = payload.value;
+      return success ? `✓ ${toolCount} ${toolCount === 1 ? "tool" : "tools"}` : `✗ ${quoted(errorMessage)}`;
     }
     default:
       return "";

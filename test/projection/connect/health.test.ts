@@ -3,14 +3,14 @@ import { connectNodeAdapter, createGrpcTransport } from "@connectrpc/connect-nod
 import { describe, expect, test, vi } from "vitest";
 import { Health, HealthCheckResponse_ServingStatus as Status } from "../../../gen/grpc/health/v1/health_pb.js";
 import { ThreadService } from "../../../gen/heddle/v1/thread_service_pb.js";
-import { createHealth, registerHealth } from "../../../src/projection/connect/health.js";
+import { createHealth, type Dependencies, registerHealth } from "../../../src/projection/connect/health.js";
 import type { RequestHandler } from "../../../src/server/options.js";
 import { startTestServer } from "../../server/support.js";
 
 const threads = "heddle.v1.ThreadService";
 
-async function start() {
-  const health = createHealth([ThreadService]);
+async function start(dependencies?: Dependencies) {
+  const health = createHealth([ThreadService], dependencies);
   const fallback = connectNodeAdapter({ routes: (router) => registerHealth(router, health) }) as RequestHandler;
   const server = await startTestServer({ fallback, timing: { drainMs: 60_000 } });
   const client = createClient(Health, createGrpcTransport({ baseUrl: server.url }));
@@ -52,6 +52,32 @@ describe("health", () => {
     expect(await change).toEqual([Status.NOT_SERVING, Status.NOT_SERVING, undefined]);
     expect(await next()).toEqual([undefined, undefined, undefined]);
     await place.server.close();
+  });
+
+  test("what the server depends on has a status of its own, which changes nothing of the rest", async () => {
+    const statuses = new Map<string, boolean | undefined>([["mcp/a", undefined]]);
+    let changed = (): void => {};
+    const onChange = (listener: () => void): void => {
+      changed = listener;
+    };
+    await using place = await start({ statuses: () => statuses, onChange });
+    const stop = new AbortController();
+    const watch = place.client.watch({ service: "mcp/a" }, { signal: stop.signal })[Symbol.asyncIterator]();
+    const next = async () => (await watch.next()).value?.status;
+    expect(await next()).toBe(Status.UNKNOWN);
+    for (const [isThere, status] of [
+      [false, Status.NOT_SERVING],
+      [true, Status.SERVING],
+    ] as const) {
+      statuses.set("mcp/a", isThere);
+      changed();
+      expect(await next()).toBe(status);
+    }
+    expect((await place.client.list({})).statuses).toMatchObject({ "mcp/a": { status: Status.SERVING } });
+    statuses.set("mcp/a", false);
+    expect(await place.client.check({ service: "" })).toMatchObject({ status: Status.SERVING });
+    await expect(place.client.check({ service: "mcp/b" })).rejects.toMatchObject({ code: Code.NotFound });
+    stop.abort();
   });
 
   test("watch: a server that is not serving says so and ends", async () => {

@@ -31,6 +31,7 @@ export async function startWays(): Promise<Ways> {
     threads: core.threads,
     toolCalls: core.toolCalls,
     executorCalls: core.executorCalls,
+    toolOffers: core.toolOffers,
     documents: { stored: none, uploads: none },
     health: createHealth(services),
   });

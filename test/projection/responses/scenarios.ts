@@ -108,11 +108,12 @@ const server = (...tools: readonly (typeof forecast)[]): ToolServer => {
     { name: "forecast", description: "What the weather will be.", inputSchema: { type: "object" } },
   ]);
   const offer: ToolOffer = { tools, json, sha256: createHash("sha256").update(json).digest() };
-  return { label: "weather", offer: undefined, discover: async () => offer };
+  return { label: "weather", status: { state: "idle" }, offer: undefined, discover: async () => offer };
 };
 
 const unreachable: ToolServer = {
   label: "weather",
+  status: { state: "idle" },
   offer: undefined,
   discover: async () => {
     throw new ToolFailure("Nothing answers at https://weather.example/mcp");

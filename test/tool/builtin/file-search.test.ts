@@ -93,7 +93,9 @@ describe("file_search", () => {
   test("fails where no documents are indexed, and says what to do", async () => {
     const failing = ran(new SearchedDocuments(), { query: "a" });
     await expect(failing).rejects.toMatchObject({ code: "ENODOCUMENTS" });
-    await expect(failing).rejects.toThrow(/^No documents indexed; .*`heddle index DIR`/);
+    await expect(failing).rejects.toThrow(
+      /^No documents indexed; `heddle index DIR` makes the files of a folder searchable$/,
+    );
   });
 
   test("fails where the collection has none, and says that others do", async () => {

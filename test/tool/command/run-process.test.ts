@@ -1,5 +1,8 @@
+import { randomUUID } from "node:crypto";
 import { once } from "node:events";
+import { tmpdir } from "node:os";
 import { describe, expect, test } from "vitest";
+import { type BeginRequest, beginProcess } from "../../../src/tool/command/begin-process.js";
 import { openControlGroup } from "../../../src/tool/command/control-group.js";
 import { endLimits } from "../../../src/tool/command/end-processes.js";
 import { outputLimits } from "../../../src/tool/command/kept-output.js";
@@ -70,6 +73,59 @@ test.skipIf(!canMakeGroups)(
     expect(processesWith(mark)).toEqual([]);
   },
 );
+
+describe("a process that prints more than is taken", () => {
+  const begin = (command: string, onPiece: BeginRequest["onPiece"]) => {
+    const stop = new AbortController();
+    const request = { cwd: tmpdir(), env: { PATH: process.env["PATH"]! }, mark: randomUUID(), signal: stop.signal };
+    return { stop, begun: beginProcess({ ...request, argv: ["/bin/sh", "-c", command], onPiece }) };
+  };
+  /** Longer than any test. */
+  const longMs = 1_000_000;
+
+  test("waits, and ends all the same when it is called off", async () => {
+    let pieces = 0;
+    let onFirst = (): void => {};
+    const first = new Promise<void>((resolve) => {
+      onFirst = resolve;
+    });
+    const { stop, begun } = begin("yes", () => {
+      pieces++;
+      onFirst();
+      return longMs;
+    });
+    const { ended } = await begun;
+    await first;
+    await shell("sleep 0.3"); // Long enough for thousands of pieces.
+    expect(pieces).toBe(1);
+    stop.abort();
+    expect(await ended).toMatchObject({ cause: "called_off", leftBehind: 0 });
+  });
+
+  test("is read to its end when it has ended", async () => {
+    const pieces: string[] = [];
+    const { begun } = begin("echo a; sleep 0.3; echo b; sleep 0.3; printf c", (_, piece) => {
+      pieces.push(piece.toString());
+      return longMs;
+    });
+    expect(await (await begun).ended).toMatchObject({ cause: "exited", exitCode: 0 });
+    expect(pieces.join("")).toBe("a\nb\nc");
+  });
+
+  test("is heard when it is asked to end", async () => {
+    let said = "";
+    const { stop, begun } = begin(
+      "trap 'echo bye; exit 0' TERM; echo ready; while :; do sleep 0.05; done",
+      (stream, piece) => {
+        if (stream === "stdout") said += piece.toString(); // A shell may also say that it was ended.
+        stop.abort();
+        return longMs;
+      },
+    );
+    await (await begun).ended;
+    expect(said).toBe("ready\nbye\n");
+  });
+});
 
 describe("a process that is ended", () => {
   test("is asked first, and what it says then is heard", async () => {

@@ -20,6 +20,11 @@ describe("the interpreter goes on", () => {
     expect((await thread.javascript("kept")).result.value).toBe("1");
   });
 
+  test("when promises have very much to do, and to the end of it", async () => {
+    const many = "(async () => { for (let n = 0; n < 1_100_000; n++) await 0; return 'all' })()";
+    expect((await thread.javascript(many)).result).toMatchObject({ value: '"all"', ended: "finished" });
+  });
+
   test("when one language has a folder where the other writes a file", async () => {
     await thread.python("import os\nkept = 1\nos.mkdir('empty')\nos.makedirs('full/inner')");
     await thread.javascript("writeFile('empty', 'x'); writeFile('full', 'y')");
@@ -53,6 +58,30 @@ open("fine", "w").write("x")`,
   });
 });
 
+test("what came of Python code is told, whatever it has made of its streams", async () => {
+  const thread = inThread(interpreters({ sandbox: best }));
+  expect((await thread.python("import sys\nkept = 1\nsys.stdout.close()")).isError).toBe(false);
+  expect((await thread.python("kept")).result.value).toBe("1");
+  expect((await thread.python("1 / 0")).summary).toBe("ZeroDivisionError: division by zero");
+  expect((await thread.python("sys.stdout = sys.stderr = None\nkept + 1")).result.value).toBe("2");
+});
+
+test("what code printed is its own, also when it printed faster than anybody reads: nothing of it is told of the next", async () => {
+  const thread = inThread(interpreters({ sandbox: best }));
+  const line = "y".repeat(5_000);
+  for (let round = 0; round < 12; round++) {
+    const caller = new AbortController();
+    // Whoever listens takes its time, so that much is unread when the code is called off.
+    const listen = () => {
+      const until = performance.now() + 30;
+      while (performance.now() < until);
+      caller.abort();
+    };
+    await thread.javascript(`for (;;) console.log("${line}")`, caller.signal, listen);
+    expect((await thread.javascript("1")).result).toMatchObject({ value: "1", stdoutBytes: 0 });
+  }
+});
+
 describe("what is left for later", () => {
   const thread = inThread(interpreters({ sandbox: best, timeoutMs: 10_000 }));
 
@@ -78,6 +107,28 @@ asyncio.run(main())`);
       const caller = new AbortController();
       const { result } = await thread.python(endless, caller.signal, () => caller.abort());
       expect(result).toMatchObject({ ended: "called_off", isLost: false });
+    }
+  });
+
+  test("promises of JavaScript are done with their call, also when it has thrown", async () => {
+    const late = await thread.javascript("Promise.resolve().then(() => console.log('late')); throw new Error('first')");
+    expect([late.summary, late.result.stdout]).toEqual(["Error: first", "late\n"]);
+    expect((await thread.javascript("1")).result).toMatchObject({ value: "1", stdout: "" });
+  });
+
+  test("promises that never end are stopped like any other code, and nothing of them is left", async () => {
+    await thread.javascript("var kept = 1");
+    const forms = [
+      "async function go() { for (;;) await 0 }",
+      "function go() { Promise.resolve().then(go) }",
+      "function go() { Promise.resolve().then(() => { for (;;); }) }",
+    ];
+    for (const form of forms) {
+      const caller = new AbortController();
+      const endless = `${form}\nconsole.log('begun'); go(); 1`;
+      const { result } = await thread.javascript(endless, caller.signal, () => caller.abort());
+      expect(result).toMatchObject({ ended: "called_off", isLost: false });
+      expect((await thread.javascript("kept")).result).toMatchObject({ value: "1", stdout: "" });
     }
   });
 

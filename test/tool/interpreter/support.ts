@@ -1,7 +1,7 @@
 // What the suites about interpreters share: interpreters that are gone afterwards, contexts of a thread of their own, and who is alive.
 import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
-import { afterAll } from "vitest";
+import { afterAll, vi } from "vitest";
 import { codeInterpreter } from "../../../src/tool/builtin/code-interpreter.js";
 import { type InterpreterSettings, Interpreters } from "../../../src/tool/interpreter/interpreters.js";
 import type { Phase } from "../../../src/tool/tool.js";
@@ -28,8 +28,12 @@ export const ways = [
 /** Held in where that can be. */
 export const best = hasBubblewrap() ? "bubblewrap" : "none";
 
+/** Python takes seconds to load, and on a machine that is busy as long as it may (bounds.loadMs). */
+const testTimeout = 90_000;
+
 /** Interpreters that end with the suite. What they are made with can be changed later. */
 export function useInterpreters(): (changes?: Partial<InterpreterSettings>) => Interpreters {
+  vi.setConfig({ testTimeout });
   const made: Interpreters[] = [];
   afterAll(async () => {
     await Promise.all(made.map((interpreters) => interpreters.close()));

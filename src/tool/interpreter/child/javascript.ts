@@ -13,8 +13,8 @@ const pageBytes = 65_536;
 const mostBytes = 2 * 1024 ** 3;
 /** The engine's own stack is larger, but then it would overflow the thread's. */
 const stackBytes = 256 * 1024;
-/** Of promises, one after the other. */
-const mostJobs = 1_000_000;
+/** Of promises, between two looks whether others are left. */
+const jobsAtOnce = 10_000;
 
 const settings = workerData as LanguageSettings;
 const interrupt = new Uint8Array(settings.interrupt);
@@ -80,8 +80,11 @@ function bytesOf(handle: QuickJSHandle): Uint8Array {
 function runCode(code: string): { end: CodeEnd; isBroken: boolean } {
   try {
     const result = vm.evalCode(code, `<cell ${++cells}>`);
+    const failed = doTheRest();
     if (result.error) return { end: { error: errorOf(result.error) }, isBroken: false };
-    return { end: settled(result.value), isBroken: false };
+    if (failed === undefined) return { end: settled(result.value), isBroken: false };
+    result.value.dispose();
+    return { end: { error: failed }, isBroken: false };
   } catch (reason) {
     // Not the code's error but the engine's: nothing is sure any longer.
     const message = reason instanceof Error ? reason.message : String(reason);
@@ -91,10 +94,23 @@ function runCode(code: string): { end: CodeEnd; isBroken: boolean } {
   }
 }
 
-/** A promise is waited for, as far as it can come by itself. */
+/**
+ * What the code has left to its promises, to the last of it: it would run in the next call otherwise. Where there is always more it
+ * is interrupted like any other code. Returns what broke one of them off.
+ */
+function doTheRest(): CodeError | undefined {
+  let first: CodeError | undefined;
+  while (vm.runtime.hasPendingJob()) {
+    const { error } = vm.runtime.executePendingJobs(jobsAtOnce);
+    if (error === undefined) continue;
+    const told = errorOf(error as QuickJSHandle);
+    first ??= told;
+  }
+  return first;
+}
+
+/** A promise that is not settled by now never is. */
 function settled(value: QuickJSHandle): CodeEnd {
-  const jobs = vm.runtime.executePendingJobs(mostJobs);
-  if (jobs.error) return { error: errorOf(jobs.error as QuickJSHandle) };
   const state = vm.typeof(value) === "object" ? vm.getPromiseState(value) : undefined;
   if (state === undefined || (state.type === "fulfilled" && state.notAPromise)) return { value: shown(value) };
   value.dispose();

@@ -75,7 +75,8 @@ function pass(language: Language, message: FromLanguage): void {
 }
 
 function passEnd(language: Language, { end, files: made, isBroken }: Extract<FromLanguage, { type: "done" }>): void {
-  passOutput();
+  // To the last of it, however much the server has not read yet: what stays would be told as the next code's.
+  passAll(language);
   running = undefined;
   for (const [path, data] of files.take(language, made)) {
     const isSmall = data.length <= settings.scratch.fileBytes;
@@ -87,8 +88,11 @@ function passEnd(language: Language, { end, files: made, isBroken }: Extract<Fro
 
 /** The thread that prints waits where nothing is read, and nothing is read before the server has read what came before. */
 function passOutput(): void {
-  if (running === undefined || process.stdout.writableLength > mostUnread) return;
-  for (const [stream, data] of threadOf(running).output.read())
+  if (running !== undefined && process.stdout.writableLength <= mostUnread) passAll(running);
+}
+
+function passAll(language: Language): void {
+  for (const [stream, data] of threadOf(language).output.read())
     say({ type: "output", stream, data: Buffer.from(data).toString("base64") });
 }
 

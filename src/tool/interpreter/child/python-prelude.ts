@@ -21,8 +21,15 @@ def run(code, units):
     except BaseException as error:
         return failed(error, units)
     finally:
-        sys.stdout.flush()
-        sys.stderr.flush()
+        flush(sys.stdout)
+        flush(sys.stderr)
+
+# The code may have closed it, or put something else in its place: what came of the code is told all the same.
+def flush(stream):
+    try:
+        stream.flush()
+    except Exception:
+        pass
 
 def evaluated(code, name):
     tree = ast.parse(code, name)
