@@ -187,6 +187,7 @@ function createCore(log: EventLog, config: CoreConfig, { agent, logger }: { agen
     models: [...agent.models.keys()],
     defaultModel: config.agent.model,
     tools: [...agent.supply.tools.names()],
+    servers: agent.mcp.configured.map(({ label }) => label),
   });
   const toolOffers = new ToolOffers({ log, offered: runs.supply.offered, lasting: feeds.lasting });
   return {

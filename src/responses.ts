@@ -75,6 +75,7 @@ export class Responses {
     const { key, document, response, next } = await this.#find(previous);
     // Somebody has gone on from it already: this is another way to go on.
     if (next) return this.#beginThread(request, await this.#pastOf(key, next.firstSequence - 1n));
+    await this.#parts.threads.bringServers(key.threadId, request.mcpServers);
     if (document.runId === response.runId) return this.#goOn(key, response, request);
     return this.#start(key, request, []);
   }

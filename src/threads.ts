@@ -24,7 +24,15 @@ import { HeddleError, isError } from "./thread/errors.js";
 import type { ThreadEvent } from "./thread/event.js";
 import { defaultTenant, isUuid, newId, parseId, type ThreadId } from "./thread/ids.js";
 import { limits } from "./thread/limits.js";
-import { type ClientTool, type Thread, ThreadDocumentSchema, ThreadSchema, WireThreadState } from "./thread/schema.js";
+import {
+  type ClientTool,
+  type McpServerDocument,
+  McpServerDocumentSchema,
+  type Thread,
+  ThreadDocumentSchema,
+  ThreadSchema,
+  WireThreadState,
+} from "./thread/schema.js";
 import { cleanSummary } from "./thread/summary.js";
 import { utf8Bytes } from "./thread/text.js";
 import { now } from "./thread/time.js";
@@ -116,11 +124,7 @@ export class Threads {
       labels: { ...request.labels },
       createTime: now(),
       clientTools: [...clientTools],
-      mcpServers: mcpServers.map(({ label, url, headers }) => ({
-        label,
-        url,
-        hadHeaders: Object.keys(headers).length > 0,
-      })),
+      mcpServers: mcpServers.map(serverDocument),
     });
     const created = await this.#log.create(key, toBinary(ThreadDocumentSchema, document));
     if (created) this.#recorder.changes.note(key.threadId);
@@ -133,6 +137,20 @@ export class Threads {
       known.some((server) => server.label === label && server.url === url);
     this.#intake.adopt(key.threadId, mcpServers.filter(isKnown));
     return this.get(key.threadId);
+  }
+
+  /** MCP servers that a thread brings along later: new ones are kept with it, and headers of known ones are taken anew. */
+  async bringServers(threadId: string, servers: readonly BroughtServer[]): Promise<void> {
+    if (servers.length === 0) return;
+    this.#intake.check(servers, "mcp_servers");
+    await this.#recorder.write(keyOf(threadId), (draft) => {
+      const brought = new Set(servers.map(({ label }) => label));
+      const others = draft.document.mcpServers.filter(({ label }) => !brought.has(label));
+      if (others.length + servers.length > limits.threadServers.count)
+        throw invalid("mcp_servers", `may have at most ${limits.threadServers.count} entries in one thread`);
+      draft.changeDocument({ mcpServers: [...others, ...servers.map(serverDocument)] });
+    });
+    this.#intake.adopt(threadId, servers);
   }
 
   /** A change of a thread's own document. */
@@ -286,6 +304,9 @@ export class Threads {
     }
   }
 }
+
+const serverDocument = ({ label, url, headers }: BroughtServer): McpServerDocument =>
+  create(McpServerDocumentSchema, { label, url, hadHeaders: Object.keys(headers).length > 0 });
 
 const noIntake: ServerIntake = {
   check: () => {

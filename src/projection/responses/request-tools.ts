@@ -19,12 +19,15 @@ const hosted = ["web_search", "file_search", "code_interpreter"] as const;
 export const hostedName = (type: string): (typeof hosted)[number] | "" =>
   hosted.find((name) => type.startsWith(name)) ?? "";
 
-export function toolsOf(tools: readonly RequestedTool[], offered: { readonly tools: readonly string[] }): AskedTools {
+export function toolsOf(
+  tools: readonly RequestedTool[],
+  offered: { readonly tools: readonly string[]; readonly servers: readonly string[] },
+): AskedTools {
   const asked: AskedTools = { allowed: [], approved: [], guarded: [], functions: [], servers: [] };
   for (const [index, tool] of tools.entries()) {
     const param = `tools[${index}]`;
     if (tool.type === "function") addFunction(asked, tool);
-    else if (tool.type === "mcp") addServer(asked, tool, { param, offered: offered.tools });
+    else if (tool.type === "mcp") addServer(asked, tool, { param, offered: offered.tools, servers: offered.servers });
     else addHosted(asked, hostedName(tool.type), { param, offered: offered.tools });
   }
   return asked;
@@ -51,9 +54,15 @@ function addHosted(asked: AskedTools, name: string, { param, offered }: Around):
   asked.approved.push(name);
 }
 
-function addServer(asked: AskedTools, tool: Extract<RequestedTool, { type: "mcp" }>, { param, offered }: Around): void {
+function addServer(
+  asked: AskedTools,
+  tool: Extract<RequestedTool, { type: "mcp" }>,
+  { param, offered, servers }: Around & { readonly servers: readonly string[] },
+): void {
   const { server_label: label, server_url: url } = tool;
   const isOwn = label === ownLabel && !url;
+  if (!isOwn && !url && !servers.includes(label))
+    throw wrong(`${param}.server_url`, `This server knows no MCP server ${label}: give its server_url.`);
   const names = Array.isArray(tool.allowed_tools) ? tool.allowed_tools : tool.allowed_tools?.tool_names;
   const prefix = isOwn ? "" : mcpPrefix(label);
   const own = offered.filter((name) => !hosted.some((other) => other === name));

@@ -15,6 +15,8 @@ export interface Offered {
   readonly defaultModel: string;
   /** Built-in tools, by name. */
   readonly tools: readonly string[];
+  /** Labels of MCP servers that need no address. */
+  readonly servers: readonly string[];
 }
 
 /** What is kept with a response. */

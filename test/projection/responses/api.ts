@@ -23,7 +23,12 @@ export function openApi(core: Core, { builtIn = "mcp" as const }: { builtIn?: "m
   const { log, runs, threads, supply } = core;
   const responses = new Responses({ log, runs, threads });
   const reading = { responses, bodies: storedBodies(log), builtIn };
-  const offered = { models: ["test:model"], defaultModel: "test:model", tools: [...supply.tools.names()] };
+  const offered = {
+    models: ["test:model"],
+    defaultModel: "test:model",
+    tools: [...supply.tools.names()],
+    servers: ["weather"],
+  };
   const create = async (request: object): Promise<Created> => {
     const asked = understand(parseRequest(JSON.stringify(request)), offered);
     const segment = await responses.begin({ ...asked.begin, record: JSON.stringify(asked.record) }, asked.previous);
