@@ -48,3 +48,27 @@ test("T1: an end that a server without the run's model is told is kept, and the 
   expect(valuesOf(events, "runCompleted")).toMatchObject([{ outcome: RunOutcome.SUCCEEDED }]);
   expect(model.requests[0]?.messages.at(-1)).toMatchObject({ role: "tool", text: '"seen"' });
 });
+
+test("T1: a call that is called off on a server without the run's model is over, and the run waits for one that has it", async () => {
+  const log = openMemoryLog();
+  const first = open({ log, model: replies(called({ name: "look" })) });
+  const offer = { threadId: "", executorName: "here", tools: [clientToolOf("look")] };
+  await first.toolOffers.offer(offer, new AbortController().signal).next();
+  const { threadId } = await send(first);
+  await until(first, threadId, isCase("runSuspended"));
+  await first.runs.close();
+
+  const key = { tenant: defaultTenant, threadId: threadId as ThreadId };
+  const without = open({ log });
+  await without.runs.recover(key);
+  const [call] = await without.toolCalls.offered({ threadId, pageSize: 1, after: "" });
+  await without.toolCalls.cancel(call!.id, "not needed");
+  expect(await without.threads.get(threadId)).toMatchObject({ state: WireThreadState.SUSPENDED, openToolCalls: 0 });
+  await without.runs.close();
+
+  const last = open({ log, model: replies(said("Done.")) });
+  await last.runs.recover(key);
+  const events = await until(last, threadId, isCase("runCompleted"));
+  expect(valuesOf(events, "toolCallComplete")).toMatchObject([{ outcome: ToolCallOutcome.CANCELLED }]);
+  expect(valuesOf(events, "runCompleted")).toMatchObject([{ outcome: RunOutcome.SUCCEEDED }]);
+});

@@ -110,15 +110,21 @@ export function endOpenCall(draft: ThreadDraft, toolCallId: string, end: Ending)
  * Calls off the parked calls of a suspended run: all of them and with them the run, or one. Returns the run when nothing is left
  * that it waits for, and it goes on.
  */
-export function stopParked(draft: ThreadDraft, stop: RunStop, toolCallId?: string): RunDocument | undefined {
+export function stopParked(draft: ThreadDraft, stop: RunStop, one?: StoppedCall): RunDocument | undefined {
   const ending = endingOf(stop);
-  for (const id of toolCallId ? [toolCallId] : [...draft.state.calls.keys()]) endOpenCall(draft, id, ending);
-  if (toolCallId === undefined) {
+  for (const id of one ? [one.toolCallId] : [...draft.state.calls.keys()]) endOpenCall(draft, id, ending);
+  if (one === undefined) {
     const usage = draft.document.run?.usage;
     record(draft, { case: "runCompleted", value: { ...endOfStopped(stop), ...(usage && { usage }) } });
     return undefined;
   }
-  return resumeUnlessParked(draft);
+  return one.mayGoOn ? resumeUnlessParked(draft) : undefined;
+}
+
+interface StoppedCall {
+  readonly toolCallId: string;
+  /** The run can go on here. One whose model is not offered stays suspended, for a server that has it. */
+  readonly mayGoOn: boolean;
 }
 
 /** One that waited does not any more. Returns the run when nothing is left that it waits for, and it goes on. */

@@ -188,7 +188,8 @@ export class Runs {
             detail: { producer: lease.producer },
           });
         runId = draft.document.runId;
-        return draft.state.run?.suspended ? stopParked(draft, stop, toolCallId) : undefined;
+        const mayGoOn = this.#isOffered(draft.document.run?.options?.model ?? "");
+        return draft.state.run?.suspended ? stopParked(draft, stop, { toolCallId, mayGoOn }) : undefined;
       },
     });
     this.#stopClocks(toolCallId);
