@@ -54,6 +54,8 @@ interface OpenCall {
   facts: CallFacts;
   /** Undefined: nothing of it has been shown. */
   shown: Open | undefined;
+  /** It shows when its turn comes: calls that run one at a time, and one of them may end the response. */
+  isLater: boolean;
   code: string;
 }
 
@@ -290,15 +292,28 @@ export class ResponseFold {
     const { toolCallId, needsApproval } = created;
     const shaped = shapeOf(created, this.#segment.builtIn);
     const facts: CallFacts = { ...shaped, toolCallId, threadId, input: "", wasAsked: false };
-    const call: OpenCall = { facts, shown: undefined, code: "" };
+    const isLater = !this.#isOwn || (!this.#segment.echo.parallel_tool_calls && this.#calls.size > 0);
+    const call: OpenCall = { facts, shown: undefined, isLater, code: "" };
     this.#calls.set(toolCallId, call);
-    if (this.#isOwn && !(needsApproval && shaped.shape === "mcp")) this.#show(call);
+    if (!isLater && !(needsApproval && shaped.shape === "mcp")) this.#show(call);
   }
 
   #show(call: OpenCall): Open {
     call.shown = this.#add(begunItem(call.facts));
     this.#tell(call, shapeEvents[call.facts.shape].begun);
     return call.shown;
+  }
+
+  /** Its turn has come: with all that the model has written of it before. */
+  #showLate(call: OpenCall): void {
+    if (!call.isLater) return;
+    call.isLater = false;
+    if (!this.#isOwn) return;
+    const { shape, input } = call.facts;
+    this.#show(call);
+    this.#tell(call, shapeEvents[shape].inputDelta, { delta: input });
+    this.#tell(call, shapeEvents[shape].codeDelta, { delta: codeOf(call) });
+    this.#tellInput(call);
   }
 
   #inputDelta(toolCallId: string, text: string): void {
@@ -320,12 +335,16 @@ export class ResponseFold {
     const call = this.#calls.get(toolCallId);
     if (!call) return;
     call.facts = { ...call.facts, input: input ?? call.facts.input };
+    this.#tellInput(call);
+  }
+
+  #tellInput(call: OpenCall): void {
     const { shape, isAnswered, name } = call.facts;
     this.#tell(call, shapeEvents[shape].inputDone, {
       arguments: call.facts.input,
       ...(shape === "function" && { name }),
     });
-    this.#tell(call, shapeEvents[shape].codeDone, { code: String(parsed(call.facts.input)["code"] ?? call.code) });
+    this.#tell(call, shapeEvents[shape].codeDone, { code: codeOf(call) });
     if (shape === "function" && call.shown) {
       this.#done(call.shown, endedItem(call.facts, undefined));
       if (!isAnswered) call.shown = undefined;
@@ -336,6 +355,7 @@ export class ResponseFold {
     const call = this.#calls.get(toolCallId);
     if (!call) return;
     call.facts = { ...call.facts, wasAsked: true };
+    call.isLater = false;
     if (!this.#isOwn) return;
     const { serverLabel, name, input } = call.facts;
     const item: Item = {
@@ -362,14 +382,18 @@ export class ResponseFold {
 
   #start(toolCallId: string, summary: string): void {
     const call = this.#calls.get(toolCallId);
-    if (call) this.#tell(call, shapeEvents[call.facts.shape].started, { heddle: { summary } });
+    if (!call) return;
+    this.#showLate(call);
+    this.#tell(call, shapeEvents[call.facts.shape].started, { heddle: { summary } });
   }
 
   #complete({ output = "", result }: Joined, completed: CallComplete): void {
     const call = this.#calls.get(completed.toolCallId);
     this.#calls.delete(completed.toolCallId);
-    if (!call?.shown) return;
     const { outcome, error, summary } = completed;
+    // What never came to its turn has nothing to show.
+    if (call && statusOf(outcome) !== "incomplete") this.#showLate(call);
+    if (!call?.shown) return;
     const { include } = this.#segment.echo;
     const ended: CallOutcome = { outcome, error, output, result, include };
     const { succeeded, failed } = shapeEvents[call.facts.shape];
@@ -487,6 +511,8 @@ const incompleteReasons: Readonly<Record<string, string>> = {
   step_limit: "max_messages",
   time_limit: "max_messages",
 };
+
+const codeOf = ({ facts, code }: OpenCall): string => String(parsed(facts.input)["code"] ?? code);
 
 const place = ({ id, index }: Open) => ({ item_id: id, output_index: index });
 

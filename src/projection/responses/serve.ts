@@ -106,18 +106,21 @@ async function createResponse(call: Call): Promise<void> {
   const stored = await responses.get(segment);
   const { background, store } = asked.record.echo;
   // Nobody else can wait for it.
-  if (!background) signal.addEventListener("abort", () => void responses.cancel(stored).catch(options.onUnexpected));
-  // It is gone before its caller has the last word of it; also when the caller has gone.
-  const forget = once(async () => {
+  const callOff = (): void => void responses.cancel(stored).catch(options.onUnexpected);
+  if (!background) signal.addEventListener("abort", callOff);
+  // Before its caller has the last word of it; also when the caller has gone. A run that waits for the caller must not be called off
+  // because the caller has its question, and goes.
+  const ended = once(async () => {
+    signal.removeEventListener("abort", callOff);
     if (!store) await responses.delete(stored).catch(options.onUnexpected);
   });
   try {
-    if (asked.isStream) return await stream(call, stored, { after: -1, beforeEnd: forget });
+    if (asked.isStream) return await stream(call, stored, { after: -1, beforeEnd: ended });
     const response = background ? await snapshot(call, stored) : (await toEnd(call, stored)).response();
-    await forget();
+    await ended();
     json(exchange, response);
   } finally {
-    await forget();
+    await ended();
   }
 }
 
