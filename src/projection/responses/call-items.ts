@@ -118,11 +118,16 @@ const listOf = (value: unknown, field: string): readonly Json[] => {
 const sourcesOf = ({ result }: CallOutcome): unknown[] =>
   listOf(result, "results").map((found) => ({ type: "url", url: textOf(found, "url") }));
 
-const passagesOf = ({ result }: CallOutcome): unknown[] =>
-  listOf(result, "passages").map((passage) => ({
-    file_id: `${textOf(passage, "collection")}/${textOf(passage, "document") || textOf(passage, "name")}`,
-    filename: textOf(passage, "document") || textOf(passage, "name"),
-    score: typeof passage["score"] === "number" ? passage["score"] : 0,
+/** Scores are from 0 to 1 here, and compare within one answer: the best one is the measure. */
+function passagesOf({ result }: CallOutcome): unknown[] {
+  const passages = listOf(result, "passages");
+  const scoreOf = ({ score }: Json): number => (typeof score === "number" ? Math.max(0, score) : 0);
+  const best = Math.max(1, ...passages.map(scoreOf));
+  return passages.map((passage) => ({
+    file_id: `${textOf(passage, "collection")}/${textOf(passage, "document")}`,
+    filename: textOf(passage, "document"),
+    score: scoreOf(passage) / best,
     text: textOf(passage, "text"),
     attributes: {},
   }));
+}

@@ -1,5 +1,6 @@
 // Errors in OpenAI's shape: what is wrong, with which parameter, and a code that programs know.
 import { type ErrorCode, HeddleError, isError } from "../../thread/errors.js";
+import { itemId } from "./response-id.js";
 
 export class ApiError extends Error {
   readonly status: number;
@@ -41,7 +42,6 @@ const statuses: Readonly<Partial<Record<ErrorCode, number>>> = {
   thread_not_found: 404,
   thread_deleted: 404,
   response_not_found: 404,
-  tool_call_not_found: 404,
   thread_busy: 409,
   limit_exceeded: 429,
   storage_full: 507,
@@ -49,16 +49,22 @@ const statuses: Readonly<Partial<Record<ErrorCode, number>>> = {
   deadline_exceeded: 408,
 };
 
-const ofCaller: ReadonlySet<ErrorCode> = new Set([
-  "invalid_field",
-  "model_not_offered",
+/** Answers that nobody waits for. */
+const ofInput: ReadonlySet<ErrorCode> = new Set([
   "tool_call_over",
-  "tool_call_unanswered",
+  "tool_call_not_found",
   "tool_call_not_offered",
   "approval_not_pending",
-  "mcp_not_allowed",
-  "run_not_found",
 ]);
+
+const ofCaller: ReadonlySet<ErrorCode> = new Set(["mcp_not_allowed"]);
+
+const unanswered = (toolCallId: string): ApiError =>
+  wrong(
+    "input",
+    `No tool output found for function call ${itemId("call", toolCallId)}, and no approval response for ${itemId("mcpr", toolCallId)}.`,
+    "tool_call_unanswered",
+  );
 
 /** Anything thrown. What nobody foresaw says nothing of its cause. */
 export function asApiError(reason: unknown): ApiError {
@@ -70,6 +76,10 @@ export function asApiError(reason: unknown): ApiError {
   if (isError(reason, "invalid_field")) return wrong(paramOf(reason.detail.field), message);
   if (isError(reason, "unauthenticated"))
     return new ApiError(401, message, { code: "invalid_api_key", type: "authentication_error" });
+  if (isError(reason, "tool_call_unanswered")) return unanswered(reason.detail.toolCallId);
+  if (isError(reason, "run_not_found"))
+    return wrong("previous_response_id", "The previous response is still in progress.", code);
+  if (ofInput.has(code as ErrorCode)) return wrong("input", message, code);
   const status = statuses[code as ErrorCode] ?? (ofCaller.has(code as ErrorCode) ? 400 : 500);
   return new ApiError(status, status === 500 ? "The server failed; its log says more" : message, { code });
 }

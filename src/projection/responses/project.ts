@@ -11,7 +11,7 @@ import { begunItem, type CallFacts, type CallOutcome, endedItem, parsed, statusO
 import { type BuiltInShape, shapeEvents, shapeOf } from "./call-shapes.js";
 import { itemId } from "./response-id.js";
 import { type ResponseFacts, responseObject, usageOf } from "./response-object.js";
-import type { Annotation, ContentPart, Echo, Frame, Item, McpListedTool, ResponseStatus } from "./wire.js";
+import type { Annotation, ContentPart, Echo, Frame, Item, McpListedTool, MessageItem, ResponseStatus } from "./wire.js";
 
 /** An event with what it only summarises. */
 export interface Joined {
@@ -45,20 +45,29 @@ interface OpenText extends Open {
   text: string;
 }
 
+interface OpenMessage extends OpenText {
+  /** Its text is a part from the first word on: a refusal has none. */
+  hasText: boolean;
+}
+
 interface OpenCall {
   facts: CallFacts;
   /** Undefined: nothing of it has been shown. */
   shown: Open | undefined;
+  /** It shows when its turn comes: calls that run one at a time, and one of them may end the response. */
+  isLater: boolean;
   code: string;
 }
 
 export class ResponseFold {
   readonly #segment: SegmentFacts;
   readonly #items: Item[] = [];
-  readonly #messages = new Map<string, OpenText>();
+  readonly #messages = new Map<string, OpenMessage>();
   readonly #reasonings = new Map<string, OpenText>();
   readonly #calls = new Map<string, OpenCall>();
   readonly #discoveries = new Map<string, Open & { readonly serverLabel: string }>();
+  /** Said to its end, but not done: whether it was cut off shows in the event behind it. */
+  #said: { readonly open: Open; readonly item: MessageItem } | undefined;
   #usageBefore: Usage | undefined;
   #facts: Pick<ResponseFacts, "createdAt" | "completedAt" | "status" | "usage" | "error" | "incomplete">;
   #frames: Frame[] = [];
@@ -105,6 +114,7 @@ export class ResponseFold {
 
   #step(joined: Joined): void {
     const { payload } = joined.event;
+    this.#closeSaid(payload.case === "runCompleted" && payload.value.outcome === RunOutcome.INCOMPLETE);
     switch (payload.case) {
       case "messageCreated":
         if (payload.value.role === Role.ASSISTANT) this.#openMessage(payload.value.messageId);
@@ -186,19 +196,13 @@ export class ResponseFold {
       role: "assistant",
       content: [],
     };
-    const open = this.#add(item);
-    this.#messages.set(messageId, { ...open, text: "" });
-    this.#emit({
-      type: "response.content_part.added",
-      ...place(open),
-      content_index: 0,
-      part: { type: "output_text", text: "", annotations: [], logprobs: [] },
-    });
+    this.#messages.set(messageId, { ...this.#add(item), text: "", hasText: false });
   }
 
   #say(messageId: string, text: string): void {
     const open = this.#messages.get(messageId);
     if (!open) return;
+    this.#beginText(open);
     open.text += text;
     this.#emit({
       type: "response.output_text.delta",
@@ -209,10 +213,25 @@ export class ResponseFold {
     });
   }
 
+  #beginText(open: OpenMessage): void {
+    if (open.hasText) return;
+    open.hasText = true;
+    const part: ContentPart = { type: "output_text", text: "", annotations: [], logprobs: [] };
+    this.#emit({ type: "response.content_part.added", ...place(open), content_index: 0, part });
+  }
+
   #closeMessage(completed: Completed): void {
     const open = this.#messages.get(completed.messageId);
     if (!open) return;
     this.#messages.delete(completed.messageId);
+    if (completed.refusal === "") this.#beginText(open);
+    const said = open.hasText ? [this.#endText(open, completed)] : [];
+    const content = [...said, ...this.#refuse(open, said.length, completed.refusal)];
+    const status = completed.incomplete ? "incomplete" : "completed";
+    this.#said = { open, item: { id: open.id, type: "message", status, role: "assistant", content } };
+  }
+
+  #endText(open: OpenMessage, completed: Completed): ContentPart {
     const at = { ...place(open), content_index: 0 };
     const annotations = completed.annotations.map(citation);
     for (const [annotation_index, annotation] of annotations.entries())
@@ -220,21 +239,26 @@ export class ResponseFold {
     this.#emit({ type: "response.output_text.done", ...at, text: open.text, logprobs: [] });
     const part: ContentPart = { type: "output_text", text: open.text, annotations, logprobs: [] };
     this.#emit({ type: "response.content_part.done", ...at, part });
-    const content = [part, ...this.#refuse(open, completed.refusal)];
-    const status = completed.incomplete ? "incomplete" : "completed";
-    this.#done(open, { id: open.id, type: "message", status, role: "assistant", content });
+    return part;
   }
 
   /** A refusal is a part of its own. */
-  #refuse(open: Open, refusal: string): ContentPart[] {
+  #refuse(open: Open, content_index: number, refusal: string): ContentPart[] {
     if (refusal === "") return [];
-    const at = { ...place(open), content_index: 1 };
+    const at = { ...place(open), content_index };
     this.#emit({ type: "response.content_part.added", ...at, part: { type: "refusal", refusal: "" } });
     this.#emit({ type: "response.refusal.delta", ...at, delta: refusal });
     this.#emit({ type: "response.refusal.done", ...at, refusal });
     const part: ContentPart = { type: "refusal", refusal };
     this.#emit({ type: "response.content_part.done", ...at, part });
     return [part];
+  }
+
+  #closeSaid(isCutOff: boolean): void {
+    if (!this.#said) return;
+    const { open, item } = this.#said;
+    this.#said = undefined;
+    this.#done(open, isCutOff ? { ...item, status: "incomplete" } : item);
   }
 
   #reason(reasoningId: string, text: string): void {
@@ -268,15 +292,28 @@ export class ResponseFold {
     const { toolCallId, needsApproval } = created;
     const shaped = shapeOf(created, this.#segment.builtIn);
     const facts: CallFacts = { ...shaped, toolCallId, threadId, input: "", wasAsked: false };
-    const call: OpenCall = { facts, shown: undefined, code: "" };
+    const isLater = !this.#isOwn || (!this.#segment.echo.parallel_tool_calls && this.#calls.size > 0);
+    const call: OpenCall = { facts, shown: undefined, isLater, code: "" };
     this.#calls.set(toolCallId, call);
-    if (this.#isOwn && !(needsApproval && shaped.shape === "mcp")) this.#show(call);
+    if (!isLater && !(needsApproval && shaped.shape === "mcp")) this.#show(call);
   }
 
   #show(call: OpenCall): Open {
     call.shown = this.#add(begunItem(call.facts));
     this.#tell(call, shapeEvents[call.facts.shape].begun);
     return call.shown;
+  }
+
+  /** Its turn has come: with all that the model has written of it before. */
+  #showLate(call: OpenCall): void {
+    if (!call.isLater) return;
+    call.isLater = false;
+    if (!this.#isOwn) return;
+    const { shape, input } = call.facts;
+    this.#show(call);
+    this.#tell(call, shapeEvents[shape].inputDelta, { delta: input });
+    this.#tell(call, shapeEvents[shape].codeDelta, { delta: codeOf(call) });
+    this.#tellInput(call);
   }
 
   #inputDelta(toolCallId: string, text: string): void {
@@ -298,12 +335,16 @@ export class ResponseFold {
     const call = this.#calls.get(toolCallId);
     if (!call) return;
     call.facts = { ...call.facts, input: input ?? call.facts.input };
+    this.#tellInput(call);
+  }
+
+  #tellInput(call: OpenCall): void {
     const { shape, isAnswered, name } = call.facts;
     this.#tell(call, shapeEvents[shape].inputDone, {
       arguments: call.facts.input,
       ...(shape === "function" && { name }),
     });
-    this.#tell(call, shapeEvents[shape].codeDone, { code: String(parsed(call.facts.input)["code"] ?? call.code) });
+    this.#tell(call, shapeEvents[shape].codeDone, { code: codeOf(call) });
     if (shape === "function" && call.shown) {
       this.#done(call.shown, endedItem(call.facts, undefined));
       if (!isAnswered) call.shown = undefined;
@@ -314,6 +355,7 @@ export class ResponseFold {
     const call = this.#calls.get(toolCallId);
     if (!call) return;
     call.facts = { ...call.facts, wasAsked: true };
+    call.isLater = false;
     if (!this.#isOwn) return;
     const { serverLabel, name, input } = call.facts;
     const item: Item = {
@@ -340,14 +382,18 @@ export class ResponseFold {
 
   #start(toolCallId: string, summary: string): void {
     const call = this.#calls.get(toolCallId);
-    if (call) this.#tell(call, shapeEvents[call.facts.shape].started, { heddle: { summary } });
+    if (!call) return;
+    this.#showLate(call);
+    this.#tell(call, shapeEvents[call.facts.shape].started, { heddle: { summary } });
   }
 
   #complete({ output = "", result }: Joined, completed: CallComplete): void {
     const call = this.#calls.get(completed.toolCallId);
     this.#calls.delete(completed.toolCallId);
-    if (!call?.shown) return;
     const { outcome, error, summary } = completed;
+    // What never came to its turn has nothing to show.
+    if (call && statusOf(outcome) !== "incomplete") this.#showLate(call);
+    if (!call?.shown) return;
     const { include } = this.#segment.echo;
     const ended: CallOutcome = { outcome, error, output, result, include };
     const { succeeded, failed } = shapeEvents[call.facts.shape];
@@ -465,6 +511,8 @@ const incompleteReasons: Readonly<Record<string, string>> = {
   step_limit: "max_messages",
   time_limit: "max_messages",
 };
+
+const codeOf = ({ facts, code }: OpenCall): string => String(parsed(facts.input)["code"] ?? code);
 
 const place = ({ id, index }: Open) => ({ item_id: id, output_index: index });
 

@@ -33,7 +33,7 @@ export function readInput(input: string | readonly InputItem[], hasPrevious: boo
   if (isUsers) read.past.pop();
   if (text === "" && read.past.length + read.outputs.length + read.approvals.length === 0)
     throw wrong("input", "Input must say something: text, or an answer to a call.", "missing_required_parameter");
-  return { ...read, text, items: items.map(withId) };
+  return { ...read, text, items: items.map(listed) };
 }
 
 type Output = BeginRequest["outputs"][number];
@@ -102,8 +102,11 @@ type Content = string | readonly { readonly type: string; readonly text?: string
 const textOf = (content: Content): string =>
   typeof content === "string" ? content : content.map(({ text, refusal }) => text ?? refusal ?? "").join("\n");
 
-const withId = (item: InputItem, index: number): unknown => ({
-  id: `item_${index}`,
-  ...("role" in item && { type: "message", status: "completed" }),
-  ...item,
-});
+/** Every item has an id, and what a message says is a list of parts. */
+function listed(item: InputItem, index: number): unknown {
+  const id = (item as { id?: string | null }).id ?? `item_${index}`;
+  if (!("role" in item)) return { ...item, id };
+  const type = item.role === "assistant" ? "output_text" : "input_text";
+  const content = typeof item.content === "string" ? [{ type, text: item.content }] : item.content;
+  return { ...item, id, type: "message", status: item.status ?? "completed", content };
+}

@@ -106,13 +106,30 @@ async function createResponse(call: Call): Promise<void> {
   const stored = await responses.get(segment);
   const { background, store } = asked.record.echo;
   // Nobody else can wait for it.
-  if (!background) signal.addEventListener("abort", () => void responses.cancel(stored).catch(options.onUnexpected));
-  try {
-    if (asked.isStream) await stream(call, stored, -1);
-    else json(exchange, background ? await snapshot(call, stored) : (await toEnd(call, stored)).response());
-  } finally {
+  const callOff = (): void => void responses.cancel(stored).catch(options.onUnexpected);
+  if (!background) signal.addEventListener("abort", callOff);
+  // Before its caller has the last word of it; also when the caller has gone. A run that waits for the caller must not be called off
+  // because the caller has its question, and goes.
+  const ended = once(async () => {
+    signal.removeEventListener("abort", callOff);
     if (!store) await responses.delete(stored).catch(options.onUnexpected);
+  });
+  try {
+    if (asked.isStream) return await stream(call, stored, { after: -1, beforeEnd: ended });
+    const response = background ? await snapshot(call, stored) : (await toEnd(call, stored)).response();
+    await ended();
+    json(exchange, response);
+  } finally {
+    await ended();
   }
+}
+
+function once(work: () => Promise<void>): () => Promise<void> {
+  let done: Promise<void> | undefined;
+  return () => {
+    done ??= work();
+    return done;
+  };
 }
 
 async function getResponse(call: Call): Promise<void> {
@@ -121,7 +138,7 @@ async function getResponse(call: Call): Promise<void> {
   if (query.get("stream") !== "true") return json(call.exchange, await snapshot(call, stored));
   const after = query.get("starting_after") ?? "-1";
   if (!/^-?\d{1,15}$/.test(after)) throw wrong("starting_after", "starting_after must be a whole number.");
-  await stream(call, stored, Number(after));
+  await stream(call, stored, { after: Number(after) });
 }
 
 async function cancelResponse(call: Call): Promise<void> {
@@ -196,7 +213,11 @@ async function snapshot({ options }: Call, stored: StoredResponse): Promise<Read
 }
 
 /** An event is never split over two writes. What the caller has seen is left out, and nothing else is different. */
-async function stream({ exchange, options, live, signal }: Call, stored: StoredResponse, after: number): Promise<void> {
+async function stream(
+  { exchange, options, live, signal }: Call,
+  stored: StoredResponse,
+  { after, beforeEnd }: { after: number; beforeEnd?: () => Promise<void> },
+): Promise<void> {
   const output = outputOf(exchange);
   output.start(
     { ...exchange.responseHeaders, "content-type": "text/event-stream; charset=utf-8", "cache-control": "no-cache" },
@@ -214,6 +235,7 @@ async function stream({ exchange, options, live, signal }: Call, stored: StoredR
         drained = resolve;
       });
     }
+    await beforeEnd?.();
     output.end(lastBytes, undefined);
   } catch (reason) {
     if (!signal.aborted) options.onUnexpected(reason);
