@@ -20,6 +20,7 @@ import { recover } from "./recorder/recover.js";
 import { storedBodies } from "./response-bodies.js";
 import { Responses } from "./responses.js";
 import { checkBind } from "./server/bind-policy.js";
+import type { Door } from "./server/exchange.js";
 import { nodeVersionWarning } from "./server/node-version.js";
 import type { Logger } from "./server/options.js";
 import { type RunningServer, startServer } from "./server/start-server.js";
@@ -227,15 +228,7 @@ async function serve(
       statusDoor(() => ({ ...status(), ...server.gauges() })),
       createLane(core.threads, { ...config.limits, onUnexpected }),
       createRecordLane(core.threads, { ...config.limits, onUnexpected }),
-      createResponsesDoor({
-        responses: core.responses,
-        bodies: core.bodies,
-        offered: core.offered,
-        builtIn: "mcp",
-        messageBytes: config.limits.messageBytes,
-        heartbeatMs: config.timing.heartbeatMs,
-        onUnexpected,
-      }),
+      ...(config.responses.enabled ? [responsesDoor(core, config, onUnexpected)] : []),
     ],
     fallback: createRoutes({
       threads: core.threads,
@@ -250,6 +243,17 @@ async function serve(
   });
   return server;
 }
+
+const responsesDoor = (core: Core, config: Config, onUnexpected: (error: unknown) => void): Door =>
+  createResponsesDoor({
+    responses: core.responses,
+    bodies: core.bodies,
+    offered: core.offered,
+    builtIn: config.responses.builtInTools,
+    messageBytes: config.limits.messageBytes,
+    heartbeatMs: config.timing.heartbeatMs,
+    onUnexpected,
+  });
 
 interface Tls {
   readonly cert: Buffer;

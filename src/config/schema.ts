@@ -7,6 +7,7 @@ import { delegationSchema } from "./delegation.js";
 import { documentsSchema } from "./documents.js";
 import { interpreterSchema } from "./interpreter.js";
 import { listenRule, parseListen } from "./listen.js";
+import { responsesSchema } from "./responses.js";
 import { section, text, variableName, whole } from "./rules.js";
 import { webSchema } from "./web.js";
 
@@ -132,6 +133,7 @@ export const sourceSchema = section({
     delegation: delegationSchema.optional(),
   }).optional(),
   documents: documentsSchema.optional(),
+  responses: responsesSchema.optional(),
 });
 
 /** One source, checked. */
