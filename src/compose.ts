@@ -13,6 +13,7 @@ import { createLane } from "./projection/connect/lane.js";
 import { createRecordLane } from "./projection/connect/recorder-service.js";
 import { refuse } from "./projection/connect/refuse.js";
 import { createRoutes, type RoutesOptions, services } from "./projection/connect/routes.js";
+import { createOpenApiDoor } from "./projection/openapi/door.js";
 import { createResponsesDoor, isApiPath, refuse as refuseApi } from "./projection/responses/serve.js";
 import { Recorder } from "./recorder/recorder.js";
 import { Recordings } from "./recorder/recordings.js";
@@ -228,6 +229,7 @@ async function serve(
       statusDoor(() => ({ ...status(), ...server.gauges() })),
       createLane(core.threads, { ...config.limits, onUnexpected }),
       createRecordLane(core.threads, { ...config.limits, onUnexpected }),
+      createOpenApiDoor(),
       ...(config.responses.enabled ? [responsesDoor(core, config, onUnexpected)] : []),
     ],
     fallback: createRoutes({

@@ -125,7 +125,8 @@ export const includable = [
   "reasoning.encrypted_content",
 ] as const;
 
-const request = z.strictObject({
+/** Also what /openapi.json shows. */
+export const requestShape = z.strictObject({
   model: text.nullish(),
   input: z.union([text, z.array(item)]).nullish(),
   instructions: text.nullish(),
@@ -154,11 +155,11 @@ const request = z.strictObject({
   prompt_cache_retention: text.nullish(),
 });
 
-export type ResponseRequest = z.output<typeof request>;
+export type ResponseRequest = z.output<typeof requestShape>;
 
 /** Throws an ApiError that names the field. */
 export function parseRequest(body: string): ResponseRequest {
-  const checked = request.safeParse(parsedJson(body));
+  const checked = requestShape.safeParse(parsedJson(body));
   if (checked.success) return checked.data;
   const { param, message } = problemOf(checked.error.issues[0]!);
   throw wrong(param, message, message.startsWith("Unknown parameter") ? "unknown_parameter" : "invalid_value");
