@@ -59,7 +59,7 @@ export async function wire(log: EventLog, { model, tools = [], agent: changes = 
     recordings.dispose();
     await log.close();
   };
-  return { log, threads, close };
+  return { log, threads, runs, close };
 }
 
 /** A module of src/, built. */
