@@ -10,6 +10,7 @@ import { idle } from "./scenarios/idle.js";
 import { latency } from "./scenarios/latency.js";
 import { mcp } from "./scenarios/mcp.js";
 import { replay } from "./scenarios/replay.js";
+import { responses } from "./scenarios/responses.js";
 import { stalled } from "./scenarios/stalled.js";
 import { tools } from "./scenarios/tools.js";
 import { distVariable } from "./support/built.js";
@@ -17,7 +18,7 @@ import type { Row } from "./support/rows.js";
 import { table } from "./support/table.js";
 import { Workspace } from "./support/workspace.js";
 
-const scenarios: readonly Scenario[] = [fanOut, append, latency, replay, idle, stalled, engine, tools, mcp];
+const scenarios: readonly Scenario[] = [fanOut, append, latency, replay, idle, stalled, engine, tools, mcp, responses];
 
 const help = `npm run bench -- [scenario …] [options]
 

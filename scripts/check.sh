@@ -27,5 +27,13 @@ if [ "$before" != "$after" ]; then
   exit 1
 fi
 
+step "docs/openapi.json is what the server serves"
+before=$(sha256sum docs/openapi.json)
+node --import tsx scripts/openapi.mjs
+if [ "$before" != "$(sha256sum docs/openapi.json)" ]; then
+  echo "docs/openapi.json was not what the code describes. It is now: commit it." >&2
+  exit 1
+fi
+
 echo
 echo "All checks passed."

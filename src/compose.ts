@@ -13,6 +13,7 @@ import { createLane } from "./projection/connect/lane.js";
 import { createRecordLane } from "./projection/connect/recorder-service.js";
 import { refuse } from "./projection/connect/refuse.js";
 import { createRoutes, type RoutesOptions, services } from "./projection/connect/routes.js";
+import { createOpenApiDoor } from "./projection/openapi/door.js";
 import { createResponsesDoor, isApiPath, refuse as refuseApi } from "./projection/responses/serve.js";
 import { Recorder } from "./recorder/recorder.js";
 import { Recordings } from "./recorder/recordings.js";
@@ -20,6 +21,7 @@ import { recover } from "./recorder/recover.js";
 import { storedBodies } from "./response-bodies.js";
 import { Responses } from "./responses.js";
 import { checkBind } from "./server/bind-policy.js";
+import type { Door } from "./server/exchange.js";
 import { nodeVersionWarning } from "./server/node-version.js";
 import type { Logger } from "./server/options.js";
 import { type RunningServer, startServer } from "./server/start-server.js";
@@ -242,15 +244,8 @@ async function serve(
       statusDoor(() => ({ ...status(), ...server.gauges() })),
       createLane(core.threads, { ...config.limits, onUnexpected }),
       createRecordLane(core.threads, { ...config.limits, onUnexpected }),
-      createResponsesDoor({
-        responses: core.responses,
-        bodies: core.bodies,
-        offered: core.offered,
-        builtIn: "mcp",
-        messageBytes: config.limits.messageBytes,
-        heartbeatMs: config.timing.heartbeatMs,
-        onUnexpected,
-      }),
+      createOpenApiDoor(),
+      ...(config.responses.enabled ? [responsesDoor(core, config, onUnexpected)] : []),
     ],
     fallback: createRoutes({
       threads: core.threads,
@@ -283,6 +278,17 @@ function serverCounts(mcp: McpServers): Record<string, number> {
   const { idle, connecting, ready, down } = mcp.counts();
   return { mcpIdle: idle, mcpConnecting: connecting, mcpReady: ready, mcpDown: down };
 }
+
+const responsesDoor = (core: Core, config: Config, onUnexpected: (error: unknown) => void): Door =>
+  createResponsesDoor({
+    responses: core.responses,
+    bodies: core.bodies,
+    offered: core.offered,
+    builtIn: config.responses.builtInTools,
+    messageBytes: config.limits.messageBytes,
+    heartbeatMs: config.timing.heartbeatMs,
+    onUnexpected,
+  });
 
 interface Tls {
   readonly cert: Buffer;

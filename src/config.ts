@@ -4,6 +4,7 @@ import { resolve } from "node:path";
 import { type AgentConfig, agentOf, defaultAgent } from "./config/agent.js";
 import { type DocumentsConfig, defaultDocuments, documentsOf } from "./config/documents.js";
 import type { ListenAddress } from "./config/listen.js";
+import { defaultResponses, type ResponsesConfig, responsesOf } from "./config/responses.js";
 import { isToken, type LogLevel, type Source } from "./config/schema.js";
 import {
   type ConfigFlags,
@@ -50,6 +51,7 @@ export interface Config {
   };
   readonly agent: AgentConfig;
   readonly documents: DocumentsConfig;
+  readonly responses: ResponsesConfig;
   /** Where settings were read from, absolute. It may hold tokens. */
   readonly configFile: string | undefined;
   /** Take the data directory from a process that still holds it. A flag only: a file must not do it at every start. */
@@ -68,6 +70,7 @@ export const defaultConfig: Config = deepFreeze({
   timing: { heartbeatMs: 15_000, pingMs: 20_000, pingTimeoutMs: 10_000, drainMs: 10_000, streamMaxAgeMs: 3_600_000 },
   agent: defaultAgent,
   documents: defaultDocuments,
+  responses: defaultResponses,
   configFile: undefined,
   takeOver: false,
 });
@@ -95,6 +98,7 @@ export function loadConfig(given: { flags: ConfigFlags; env: Environment }): Con
     tokens: tokensOf(layers, env, problems),
     agent: agentOf(layers, env, problems),
     documents: documentsOf(layers, env, problems),
+    responses: responsesOf(layers),
     configFile: flags.config === undefined ? undefined : resolve(flags.config),
     takeOver: flags.takeOver ?? defaultConfig.takeOver,
   });
@@ -104,7 +108,7 @@ export function loadConfig(given: { flags: ConfigFlags; env: Environment }): Con
 
 function merged(
   sources: readonly Source[],
-): Omit<Config, "tls" | "tokens" | "agent" | "documents" | "configFile" | "takeOver"> {
+): Omit<Config, "tls" | "tokens" | "agent" | "documents" | "responses" | "configFile" | "takeOver"> {
   const last = <Key extends keyof Source>(key: Key) => sources.findLast((source) => source[key] !== undefined)?.[key];
   return {
     listen: last("listen") ?? defaultConfig.listen,

@@ -11,6 +11,7 @@ import type { ThreadDraft } from "./recorder/thread-draft.js";
 import { HeddleError, isError } from "./thread/errors.js";
 import type { ThreadEvent } from "./thread/event.js";
 import { defaultTenant, newId, type ThreadId, type ToolCallId } from "./thread/ids.js";
+import type { MessageImage } from "./thread/images.js";
 import { limits } from "./thread/limits.js";
 import {
   ApprovalDecision,
@@ -34,6 +35,8 @@ export interface Segment {
 export interface BeginRequest {
   /** The user's last words. Empty: the model answers to what came before. */
   readonly text: string;
+  /** That came with them. */
+  readonly images: readonly MessageImage[];
   readonly past: readonly PastEntry[];
   /** What came of functions that the caller has run. */
   readonly outputs: readonly { readonly toolCallId: string; readonly output: string }[];
@@ -128,11 +131,12 @@ export class Responses {
 
   async #start(key: ThreadKey, request: BeginRequest, before: readonly PastEntry[]): Promise<Segment> {
     refuseAnswers(request);
-    const { text, options } = request;
+    const { text, images, options } = request;
     let first = 0n;
     await this.#parts.runs.start(key, {
       requestId: newId(),
       text,
+      images,
       options,
       past: [...before, ...request.past],
       note: (draft, begun) => {
@@ -161,7 +165,8 @@ export class Responses {
       if (open) throw unanswered(open.call.id);
       for (const entry of request.past)
         if (entry.kind === "message" && entry.role === "user") recordMessage(draft, runId, entry);
-      if (request.text !== "") recordMessage(draft, runId, { role: "user", text: request.text });
+      const { text, images } = request;
+      if (text !== "" || images.length > 0) recordMessage(draft, runId, { role: "user", text, images });
       // What the answers set going is the response's own.
       keep(draft, { runId, first, runStarted, inputEnd: first - 1n, record: request.record });
       const answered = [...request.outputs, ...request.approvals].map(({ toolCallId }) => toolCallId);
@@ -177,9 +182,9 @@ export class Responses {
     );
     return messages.flatMap((message): PastEntry[] => {
       if (message.role === "tool") return [];
+      if (message.role === "user") return [{ kind: "message", ...message }];
       const said: PastEntry[] =
         message.text === "" ? [] : [{ kind: "message", role: message.role, text: message.text }];
-      if (message.role === "user") return said;
       const calls = message.calls.map(({ id, name, input }): PastEntry => {
         const { text = "", isError = true } = results.get(id) ?? {};
         return { kind: "call", name, input, output: text, isError };

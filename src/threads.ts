@@ -23,6 +23,7 @@ import { type WatchFrame, watchThreads } from "./stream/watch-threads.js";
 import { HeddleError, isError } from "./thread/errors.js";
 import type { ThreadEvent } from "./thread/event.js";
 import { defaultTenant, isUuid, newId, parseId, type ThreadId } from "./thread/ids.js";
+import { checkImages } from "./thread/images.js";
 import { limits } from "./thread/limits.js";
 import {
   type ClientTool,
@@ -205,14 +206,15 @@ export class Threads {
   }
 
   /** Adds a user's message and starts a run. Answers with the run's id once the message is stored. */
-  async send(threadId: string, { requestId, text, options }: SendRequest): Promise<string> {
+  async send(threadId: string, { requestId, text, options, images = [] }: SendRequest): Promise<string> {
     const key = keyOf(threadId);
     const { textBytes, requestIdUnits } = limits.run;
     if (requestId.length > requestIdUnits || requestId !== cleanSummary(requestId) || requestId === "")
       throw invalid("request_id", `must be 1 to ${requestIdUnits} visible characters on one line`);
-    if (text.trim() === "") throw invalid("text", "must not be empty");
+    if (text.trim() === "" && images.length === 0) throw invalid("text", "must not be empty");
     if (utf8Bytes(text) > textBytes) throw invalid("text", `may have at most ${textBytes} bytes`);
-    return this.#runs.start(key, { requestId, text, options });
+    checkImages(images, (index) => `images[${index}]`);
+    return this.#runs.start(key, { requestId, text, options, images });
   }
 
   async cancelRun(threadId: string, runId: string): Promise<void> {

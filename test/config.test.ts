@@ -402,7 +402,7 @@ describe("docs/configuration.md", () => {
   });
 
   test("gives the defaults that apply", () => {
-    const { listen, dataDir, logLevel, allowedOrigins, secrets, limits, timing, agent } = defaultConfig;
+    const { listen, dataDir, logLevel, allowedOrigins, secrets, limits, timing, agent, responses } = defaultConfig;
     const {
       workspace: _none,
       providers: _variables,
@@ -425,6 +425,7 @@ describe("docs/configuration.md", () => {
     for (const [key, value] of Object.entries(limits)) actual[`limits.${key}`] = value;
     for (const [key, value] of Object.entries(timing)) actual[`timing.${key}`] = value;
     for (const [key, value] of Object.entries(agentKeys)) actual[`agent.${key}`] = value;
+    for (const [key, value] of Object.entries(responses)) actual[`responses.${key}`] = value;
     for (const [key, value] of Object.entries(webKeys)) actual[`agent.web.${key}`] = value;
     for (const [section, keys] of Object.entries({ commands, interpreter, delegation, mcp: mcpKeys }))
       for (const [key, value] of Object.entries(keys)) actual[`agent.${section}.${key}`] = value;

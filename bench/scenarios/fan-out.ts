@@ -201,7 +201,7 @@ async function subscribe(
 }
 
 /** Clients before servers, so that nobody sees a stream end. */
-async function stopInTurn(running: readonly { stop(): Promise<void> }[]): Promise<void> {
+export async function stopInTurn(running: readonly { stop(): Promise<void> }[]): Promise<void> {
   for (const { stop } of running) await stop();
 }
 
@@ -211,7 +211,7 @@ interface Load {
   readonly produce: () => Promise<unknown>;
 }
 
-async function cpuPerDelivery(server: Running<unknown>, load: Load): Promise<number> {
+export async function cpuPerDelivery(server: Running<unknown>, load: Load): Promise<number> {
   const { subscribers, deliveries, produce } = load;
   await subscribers?.ask("reset", undefined);
   const before = await server.ask("usage", undefined);

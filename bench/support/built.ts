@@ -61,7 +61,7 @@ export async function wire(log: EventLog, { model, tools = [], servers, agent: c
     recordings.dispose();
     await log.close();
   };
-  return { log, threads, close };
+  return { log, threads, runs, close };
 }
 
 /** A module of src/, built. */

@@ -7,6 +7,7 @@ import { StreamThreadEventsRequestSchema } from "../../gen/heddle/v1/thread_serv
 import { streamPath } from "../peers/peer.js";
 import { answerAsks } from "../support/ask.js";
 import { FrameCounter } from "../support/frame-counter.js";
+import { SseCounter } from "../support/sse-counter.js";
 import { sharedNowMs } from "../support/statistics.js";
 
 interface OpenRequest {
@@ -16,6 +17,8 @@ interface OpenRequest {
   /** Taken in turn. */
   readonly threadIds: readonly string[];
   readonly afterSequence?: bigint;
+  /** Follow this response over the Responses API instead. */
+  readonly responseId?: string;
   /** Keep when each event arrived. */
   readonly timed?: boolean;
   /** What a stream may be sent before it has been read. */
@@ -24,11 +27,11 @@ interface OpenRequest {
 
 interface Subscriber {
   readonly stream: ClientHttp2Stream;
-  readonly counter: FrameCounter;
+  readonly counter: FrameCounter | SseCounter;
   readonly arrivals: number[];
 }
 
-/** Ready and CaughtUp. */
+/** Ready and CaughtUp; of a response, its beginning, which comes in one write. */
 const greetingFrames = 2;
 /** A subscriber that is fast takes what it is sent: windows must not be what is measured. */
 const generousWindowBytes = 8 * 1024 * 1024;
@@ -109,15 +112,15 @@ function openSession(port: number, windowBytes = generousWindowBytes): ClientHtt
 function subscribe(session: ClientHttp2Session, options: OpenRequest & { threadId: string }): Promise<void> {
   const { promise: greeted, resolve } = withResolvers();
   const arrivals: number[] = [];
-  const counter = new FrameCounter(() => {
+  const { threadId, afterSequence = 0n, responseId } = options;
+  const onEvent = (): void => {
     if (options.timed) arrivals.push(sharedNowMs());
     countEvent();
-  });
-  const stream = request(session, {
-    threadId: options.threadId,
-    follow: true,
-    afterSequence: options.afterSequence ?? 0n,
-  });
+  };
+  const counter = responseId ? new SseCounter(onEvent) : new FrameCounter(onEvent);
+  const stream = responseId
+    ? requestResponse(session, responseId)
+    : request(session, { threadId, follow: true, afterSequence });
   stream.on("data", (chunk: Buffer) => {
     counter.add(chunk);
     if (counter.frames >= greetingFrames) resolve();
@@ -138,6 +141,12 @@ function request(
   const envelope = Buffer.alloc(5);
   envelope.writeUInt32BE(bytes.length, 1);
   stream.end(Buffer.concat([envelope, bytes]));
+  return stream;
+}
+
+function requestResponse(session: ClientHttp2Session, responseId: string): ClientHttp2Stream {
+  const stream = session.request({ ":path": `/v1/responses/${responseId}?stream=true` });
+  stream.on("error", fail);
   return stream;
 }
 

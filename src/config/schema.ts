@@ -8,6 +8,7 @@ import { documentsSchema } from "./documents.js";
 import { interpreterSchema } from "./interpreter.js";
 import { listenRule, parseListen } from "./listen.js";
 import { mcpSchema, mcpServersSchema } from "./mcp.js";
+import { responsesSchema } from "./responses.js";
 import { section, text, variableName, whole } from "./rules.js";
 import { webSchema } from "./web.js";
 
@@ -138,6 +139,7 @@ export const sourceSchema = section({
   }).optional(),
   mcpServers: mcpServersSchema.optional(),
   documents: documentsSchema.optional(),
+  responses: responsesSchema.optional(),
 });
 
 /** One source, checked. */

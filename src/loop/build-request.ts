@@ -1,6 +1,6 @@
 // What the model is asked: the conversation, and the tools that this run may use.
 import type { ModelMessage, ModelRequest, ToolChoice } from "../model/model.js";
-import { ToolChoiceMode } from "../thread/schema.js";
+import { type TextFormat, TextFormatKind, ToolChoiceMode } from "../thread/schema.js";
 import type { Run } from "./run.js";
 
 export function buildRequest(run: Run): ModelRequest {
@@ -16,6 +16,7 @@ export function buildRequest(run: Run): ModelRequest {
     ...(options.maxOutputTokens > 0 && { maxOutputTokens: options.maxOutputTokens }),
     ...(options.temperature !== undefined && { temperature: options.temperature }),
     ...(options.topP !== undefined && { topP: options.topP }),
+    ...formatOf(options.textFormat),
   };
 }
 
@@ -24,6 +25,14 @@ function withKnownNames({ tools }: Run, message: ModelMessage): ModelMessage {
   if (message.role !== "assistant" || message.calls.every(({ name }) => tools.get(name))) return message;
   const calls = message.calls.map((call) => ({ ...call, name: call.name.replace(/[^\w-]/g, "_").slice(0, 64) }));
   return { ...message, calls };
+}
+
+function formatOf(asked: TextFormat | undefined): Pick<ModelRequest, "format"> {
+  if (asked?.kind === TextFormatKind.JSON_OBJECT) return { format: { type: "json_object" } };
+  if (asked?.kind !== TextFormatKind.JSON_SCHEMA) return {};
+  const { name, description, strict } = asked;
+  const schema = JSON.parse(asked.schemaJson) as Record<string, unknown>;
+  return { format: { type: "json_schema", name, description, schema, strict } };
 }
 
 /** A demand is met by the run's first reply. Made again, the run could not end. */

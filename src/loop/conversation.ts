@@ -13,6 +13,7 @@ import { ApprovalDecision, Role, ToolCallOutcome } from "../thread/schema.js";
 import { timestampMs } from "../thread/time.js";
 import { inputLimits } from "../tool/check-input.js";
 import { boundedForModel, modelTextBytes } from "./model-text.js";
+import { type StoredImage, shownImages, tellImages } from "./told-images.js";
 
 export interface Conversation {
   readonly messages: readonly ModelMessage[];
@@ -60,14 +61,21 @@ export async function readConversation(log: EventLog, key: ThreadKey, upTo?: big
   const last = turns.at(-1);
   const isLastWord = last?.role === "assistant" && last.calls.length === 0;
   const messages: ModelMessage[] = [];
+  const shown = shownImages(turns.flatMap((turn) => (turn.role === "user" ? turn.images : [])));
   if (last?.role === "assistant" && last.calls.some(isOpen)) {
-    for (const turn of turns.slice(0, -1)) messages.push(...(await spoken(log, key, turn)));
+    for (const turn of turns.slice(0, -1)) messages.push(...(await spoken(log, key, { turn, shown })));
     return { messages, isAnswered: false, unfinished: await unfinishedTurn(log, key, last) };
   }
   // A last word that broke off is asked for again: left in, the model would be asked to go on behind it.
   for (const turn of isLastWord && !last.isWhole ? turns.slice(0, -1) : turns)
-    messages.push(...(await spoken(log, key, turn)));
+    messages.push(...(await spoken(log, key, { turn, shown })));
   return { messages, isAnswered: isLastWord && last.isWhole, unfinished: undefined };
+}
+
+interface SpokenTurn<One extends Turn = Turn> {
+  readonly turn: One;
+  /** Images that the model is shown. */
+  readonly shown: ReadonlySet<StoredImage>;
 }
 
 const isOpen = ({ outcome }: FoldedCall): boolean => outcome === ToolCallOutcome.UNSPECIFIED;
@@ -75,6 +83,7 @@ const isOpen = ({ outcome }: FoldedCall): boolean => outcome === ToolCallOutcome
 interface UserTurn {
   readonly role: "user";
   readonly text: string;
+  readonly images: readonly StoredImage[];
 }
 
 interface AssistantTurn {
@@ -101,6 +110,7 @@ interface FoldedCall {
   asked: UnfinishedCall["asked"];
 }
 
+type Completed = Extract<ThreadEvent["payload"], { case: "messageCompleted" }>["value"];
 type Created = Extract<ThreadEvent["payload"], { case: "toolCallCreated" }>["value"];
 
 interface OpenMessage {
@@ -135,7 +145,7 @@ export class ConversationFold {
         message.isOver = true;
         message.isWhole = !payload.value.incomplete;
         message.text ||= payload.value.refusal;
-        if (message.role === Role.USER) this.#turns.push({ role: "user", text: message.text });
+        if (message.role === Role.USER) this.#turns.push(userTurn(message.text, payload.value));
         break;
       }
       case "toolCallCreated":
@@ -234,11 +244,17 @@ export class ConversationFold {
   }
 }
 
+const userTurn = (text: string, { messageId, attachments }: Completed): UserTurn => ({
+  role: "user",
+  text,
+  images: attachments.map((attachment) => ({ messageId, attachment })),
+});
+
 const isKept = ({ isInputWhole, outcome }: FoldedCall): boolean =>
   isInputWhole && outcome !== ToolCallOutcome.DISCARDED;
 
-async function spoken(log: EventLog, key: ThreadKey, turn: Turn): Promise<ModelMessage[]> {
-  if (turn.role === "user") return [turn];
+async function spoken(log: EventLog, key: ThreadKey, { turn, shown }: SpokenTurn): Promise<ModelMessage[]> {
+  if (turn.role === "user") return [await asked(log, key, { turn, shown })];
   const calls = [];
   const results: ModelMessage[] = [];
   for (const call of turn.calls) {
@@ -247,6 +263,13 @@ async function spoken(log: EventLog, key: ThreadKey, turn: Turn): Promise<ModelM
     results.push({ role: "tool", callId: call.id, text: await resultText(log, key, call), isError });
   }
   return [{ role: "assistant", text: turn.text, calls }, ...results];
+}
+
+async function asked(log: EventLog, key: ThreadKey, { turn, shown }: SpokenTurn<UserTurn>): Promise<ModelMessage> {
+  if (turn.images.length === 0) return { role: "user", text: turn.text };
+  const { images, words } = await tellImages(log, key, { stored: turn.images, shown });
+  const text = [turn.text, words].filter(Boolean).join("\n\n");
+  return { role: "user", text, ...(images.length > 0 && { images }) };
 }
 
 async function unfinishedTurn(log: EventLog, key: ThreadKey, { text, calls }: AssistantTurn): Promise<UnfinishedTurn> {

@@ -1,8 +1,16 @@
 // What a run is asked for, checked, with the server's defaults filled in.
 import { create } from "@bufbuild/protobuf";
+import type { Model } from "../model/model.js";
 import { HeddleError } from "../thread/errors.js";
 import { limits } from "../thread/limits.js";
-import { ApprovalMode, type RunOptions, RunOptionsSchema, ToolChoiceMode } from "../thread/schema.js";
+import {
+  ApprovalMode,
+  type RunOptions,
+  RunOptionsSchema,
+  type TextFormat,
+  TextFormatKind,
+  ToolChoiceMode,
+} from "../thread/schema.js";
 import { utf8Bytes } from "../thread/text.js";
 import { durationFromMs, durationMs, isSpan } from "../thread/time.js";
 import { checkClientTools } from "../tool/client/check-client-tool.js";
@@ -55,6 +63,7 @@ function check(options: RunOptions, isTool: IsTool): void {
   for (const field of ["approvedTools", "guardedTools"] as const)
     if (options[field].length > run.allowedTools)
       throw invalid(`options.${field.replace("Tools", "_tools")}`, `may have at most ${run.allowedTools} entries`);
+  checkFormat(options.textFormat);
   checkRange(options.temperature, 2, "options.temperature");
   checkRange(options.topP, 1, "options.top_p");
   const isKnown = (name: string): boolean =>
@@ -66,6 +75,42 @@ function check(options: RunOptions, isTool: IsTool): void {
       `names ${JSON.stringify(unknown.slice(0, 64))}, which is no tool of this server or thread`,
     );
   checkChoice(options, isKnown);
+}
+
+function checkFormat(format: TextFormat | undefined): void {
+  if (!format) return;
+  const { kind, name, description, schemaJson } = format;
+  const field = "options.text_format";
+  if (TextFormatKind[kind] === undefined) throw invalid(`${field}.kind`, "must be a value that this server knows");
+  if (kind !== TextFormatKind.JSON_SCHEMA) {
+    if (name + description + schemaJson !== "") throw invalid(`${field}.name`, "belongs to JSON_SCHEMA only");
+    return;
+  }
+  const { descriptionBytes, schemaBytes } = limits.textFormat;
+  if (!/^[a-zA-Z0-9_-]{1,64}$/.test(name))
+    throw invalid(`${field}.name`, "must be 1 to 64 characters of a-z A-Z 0-9 _ -");
+  if (utf8Bytes(description) > descriptionBytes)
+    throw invalid(`${field}.description`, `may have at most ${descriptionBytes} bytes`);
+  if (utf8Bytes(schemaJson) > schemaBytes) throw invalid(`${field}.schema`, `may have at most ${schemaBytes} bytes`);
+  if (!isObject(schemaJson)) throw invalid(`${field}.schema`, "must be a JSON object");
+}
+
+function isObject(json: string): boolean {
+  try {
+    const value: unknown = JSON.parse(json);
+    return typeof value === "object" && value !== null && !Array.isArray(value);
+  } catch {
+    return false;
+  }
+}
+
+/** Throws `invalid_field` where the model cannot be asked for the form. */
+export function checkModelFormat({ textFormat }: RunOptions, { name, formats = [] }: Model): void {
+  const kind = textFormat?.kind ?? TextFormatKind.TEXT;
+  const wanted =
+    kind === TextFormatKind.JSON_OBJECT ? "json_object" : kind === TextFormatKind.JSON_SCHEMA ? "json_schema" : "";
+  if (wanted !== "" && !formats.includes(wanted))
+    throw invalid("options.text_format", `asks for ${wanted}, which the model ${name} does not support`);
 }
 
 function checkRange(value: number | undefined, most: number, field: string): void {

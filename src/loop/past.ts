@@ -1,14 +1,16 @@
 // What was said and called before a run, as its caller tells it: recorded as if it had happened in the run, so that the model, and
 // whoever reads the log, sees one conversation.
+import { addImages } from "../recorder/attachments.js";
 import type { ThreadDraft } from "../recorder/thread-draft.js";
 import { newEvent, type ThreadEventInit } from "../thread/event.js";
 import { newId } from "../thread/ids.js";
+import type { MessageImage } from "../thread/images.js";
 import { limits } from "../thread/limits.js";
 import { type ContentChunk, ContentRole, Executor, Role, ToolCallOutcome, ToolKind } from "../thread/schema.js";
 import { splitToUtf8Bytes } from "../thread/text.js";
 
 export type PastEntry =
-  | { readonly kind: "message"; readonly role: "user" | "assistant"; readonly text: string }
+  | ({ readonly kind: "message" } & SaidMessage)
   /** A call that somebody has run, and what came of it. */
   | {
       readonly kind: "call";
@@ -18,6 +20,13 @@ export type PastEntry =
       readonly isError: boolean;
     };
 
+export interface SaidMessage {
+  readonly role: "user" | "assistant";
+  readonly text: string;
+  /** Of a user. */
+  readonly images?: readonly MessageImage[];
+}
+
 /** Contract: a run is open in the draft. */
 export function recordPast(draft: ThreadDraft, runId: string, entries: readonly PastEntry[]): void {
   for (const entry of entries) {
@@ -26,18 +35,14 @@ export function recordPast(draft: ThreadDraft, runId: string, entries: readonly 
   }
 }
 
-export function recordMessage(
-  draft: ThreadDraft,
-  runId: string,
-  { role, text }: { role: "user" | "assistant"; text: string },
-): void {
+export function recordMessage(draft: ThreadDraft, runId: string, { role, text, images = [] }: SaidMessage): void {
   const messageId = newId();
   const record = (payload: NonNullable<ThreadEventInit["payload"]>) => draft.record(newEvent({ runId, payload }));
   const wireRole = role === "user" ? Role.USER : Role.ASSISTANT;
   record({ case: "messageCreated", value: { messageId, role: wireRole } });
   for (const piece of splitToUtf8Bytes(text, limits.ownDeltaBytes))
     record({ case: "messageDelta", value: { messageId, text: piece } });
-  record({ case: "messageCompleted", value: { messageId } });
+  record({ case: "messageCompleted", value: { messageId, attachments: addImages(draft, messageId, images) } });
 }
 
 function recordCall(draft: ThreadDraft, runId: string, call: Extract<PastEntry, { kind: "call" }>): void {

@@ -16,7 +16,7 @@ import { ClaimClocks } from "./claim-clocks.js";
 import { ClientCalls } from "./client-calls.js";
 import type { DelegationLimits } from "./delegated-tasks.js";
 import { driveRun } from "./drive-run.js";
-import { type RunDefaults, resolveOptions } from "./options.js";
+import { checkModelFormat, type RunDefaults, resolveOptions } from "./options.js";
 import { type ApprovalAnswer, answerApproval, resumeRun, resumeUnlessParked, stopParked } from "./parked.js";
 import { recoverRun } from "./recover-run.js";
 import { Run, type RunLimits } from "./run.js";
@@ -266,7 +266,9 @@ export class Runs {
   #options(key: ThreadKey, draft: ThreadDraft, asked: RunOptions | undefined): RunOptions {
     const thread = threadTools(key.threadId, draft.document);
     const isTool = (name: string): boolean => mayBeTool(name, this.#parts.supply, thread);
-    return resolveOptions(asked, this.#parts.defaults, isTool);
+    const options = resolveOptions(asked, this.#parts.defaults, isTool);
+    checkModelFormat(options, this.#parts.modelFor(options.model));
+    return options;
   }
 
   /** A task whose call is over does not go on: it is about to be ended. */

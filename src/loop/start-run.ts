@@ -6,6 +6,7 @@ import type { ThreadDraft } from "../recorder/thread-draft.js";
 import { HeddleError } from "../thread/errors.js";
 import { newEvent, type ThreadEventInit } from "../thread/event.js";
 import { newId } from "../thread/ids.js";
+import type { MessageImage } from "../thread/images.js";
 import { limits } from "../thread/limits.js";
 import {
   RequestDocumentSchema,
@@ -21,6 +22,8 @@ import { type PastEntry, recordMessage, recordPast } from "./past.js";
 export interface SendRequest {
   readonly requestId: string;
   readonly text: string;
+  /** With them, `text` may be empty. */
+  readonly images?: readonly MessageImage[];
   readonly options: RunOptions | undefined;
   /** What was said and called before. With it, `text` may be empty: the model answers to what came last. */
   readonly past?: readonly PastEntry[];
@@ -66,7 +69,8 @@ export function startRun(
   record({ case: "runStarted", value: { model: modelName, requestId: request.requestId, request: echo } });
   const first = draft.head;
   recordPast(draft, runId, request.past ?? []);
-  if (request.text !== "") recordMessage(draft, runId, { role: "user", text: request.text });
+  const { text, images = [] } = request;
+  if (text !== "" || images.length > 0) recordMessage(draft, runId, { role: "user", text, images });
   request.note?.(draft, { runId, first });
   return { runId, started: run };
 }
@@ -76,16 +80,18 @@ const echoed = (options: RunOptions): RunOptions => ({
   ...options,
   instructions: "",
   allowedTools: options.allowedTools.slice(0, 50),
+  ...(options.textFormat && { textFormat: { ...options.textFormat, description: "", schemaJson: "" } }),
 });
 
 /** What makes two requests the same, apart from their id. */
-function hashOf({ text, options }: SendRequest): Buffer {
+function hashOf({ text, options, images = [] }: SendRequest): Buffer {
   const asked = options ? toBinary(RunOptionsSchema, options) : new Uint8Array();
-  return createHash("sha256")
+  const hash = createHash("sha256")
     .update(`${Buffer.byteLength(text)}:`)
     .update(text)
-    .update(asked)
-    .digest();
+    .update(asked);
+  if (images.length > 0) hash.update(JSON.stringify(images));
+  return hash.digest();
 }
 
 const reused = (runId: string): HeddleError =>

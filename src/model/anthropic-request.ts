@@ -1,12 +1,14 @@
 // A request in the words of Anthropic's messages. Roles must alternate, the results of a reply's calls must come together in
 // the next message, and a text must not be blank.
 import type {
+  Base64ImageSource,
   ContentBlockParam,
   MessageCreateParamsStreaming,
   MessageParam,
   Tool,
   ToolChoice as WireToolChoice,
 } from "@anthropic-ai/sdk/resources/messages";
+import type { MessageImage } from "../thread/images.js";
 import { inputObject } from "./call-input.js";
 import type { ModelMessage, ModelRequest } from "./model.js";
 
@@ -14,7 +16,7 @@ import type { ModelMessage, ModelRequest } from "./model.js";
 export const defaultMaxTokens = 8192;
 
 export function messagesOf(model: string, request: ModelRequest): MessageCreateParamsStreaming {
-  const { instructions, messages, maxOutputTokens, temperature, topP } = request;
+  const { instructions, messages, maxOutputTokens, temperature, topP, format } = request;
   return {
     model,
     max_tokens: maxOutputTokens ?? defaultMaxTokens,
@@ -23,6 +25,9 @@ export function messagesOf(model: string, request: ModelRequest): MessageCreateP
     ...(instructions.trim() !== "" && { system: instructions }),
     messages: alternating(messages),
     ...toolsOf(request),
+    ...(format?.type === "json_schema" && {
+      output_config: { format: { type: "json_schema", schema: { ...format.schema } } },
+    }),
     stream: true,
   };
 }
@@ -42,7 +47,7 @@ function alternating(messages: readonly ModelMessage[]): MessageParam[] {
 function blocksOf(message: ModelMessage): ContentBlockParam[] {
   switch (message.role) {
     case "user":
-      return textBlocks(message.text);
+      return [...(message.images ?? []).map(imageBlock), ...textBlocks(message.text)]; // Images are best seen first.
     case "assistant":
       return [
         ...textBlocks(message.text),
@@ -63,6 +68,12 @@ function blocksOf(message: ModelMessage): ContentBlockParam[] {
         },
       ];
   }
+}
+
+function imageBlock(image: MessageImage): ContentBlockParam {
+  if ("url" in image) return { type: "image", source: { type: "url", url: image.url } };
+  const media_type = image.mediaType as Base64ImageSource["media_type"];
+  return { type: "image", source: { type: "base64", media_type, data: image.base64 } };
 }
 
 const textBlocks = (text: string): ContentBlockParam[] => (text.trim() === "" ? [] : [{ type: "text", text }]);

@@ -19,6 +19,7 @@ export function anthropicModel(options: ProviderOptions): Model {
   const asked = provider(anthropic, options);
   return {
     name: `anthropic:${options.name}`,
+    formats: ["json_schema"],
     stream: (request, signal) =>
       askProvider<unknown>({
         provider: asked,

@@ -8,9 +8,13 @@
 // M4 Every failure is a ModelError, whose message is one line for a person and never holds a key.
 // M5 When the signal is aborted the stream ends soon, by throwing the signal's reason or a ModelError.
 
+import type { MessageImage } from "../thread/images.js";
+
 export interface Model {
   /** As people choose it: `provider:name`. */
   readonly name: string;
+  /** What it can be asked for besides text. Undefined: nothing. */
+  readonly formats?: readonly ReplyFormat["type"][];
   /** Asks once. Nothing is retried inside. */
   stream(request: ModelRequest, signal: AbortSignal): AsyncIterable<ModelEvent>;
 }
@@ -27,7 +31,20 @@ export interface ModelRequest {
   /** How freely it chooses, as the provider counts it. Undefined: as the provider likes. */
   readonly temperature?: number;
   readonly topP?: number;
+  /** The form of the reply. Undefined: text. Contract: one of the model's `formats`. */
+  readonly format?: ReplyFormat;
 }
+
+/** A reply that is JSON: any object, or one that a schema describes. */
+export type ReplyFormat =
+  | { readonly type: "json_object" }
+  | {
+      readonly type: "json_schema";
+      readonly name: string;
+      readonly description: string;
+      readonly schema: Readonly<Record<string, unknown>>;
+      readonly strict: boolean | undefined;
+    };
 
 /** `named` asks for one tool; `required` for any. */
 export type ToolChoice =
@@ -35,7 +52,8 @@ export type ToolChoice =
   | { readonly type: "named"; readonly name: string };
 
 export type ModelMessage =
-  | { readonly role: "user"; readonly text: string }
+  /** Its text may be empty where there are images. */
+  | { readonly role: "user"; readonly text: string; readonly images?: readonly MessageImage[] }
   | { readonly role: "assistant"; readonly text: string; readonly calls: readonly ModelCall[] }
   /** One for each call of the assistant's message before it, in the same order. */
   | { readonly role: "tool"; readonly callId: string; readonly text: string; readonly isError: boolean };

@@ -1,15 +1,17 @@
 // A request in the words of chat completions. What may be left out is left out: servers that imitate the wire refuse fields
 // that they do not know.
 import type {
+  ChatCompletionContentPart,
   ChatCompletionCreateParamsStreaming,
   ChatCompletionMessageParam,
   ChatCompletionToolChoiceOption,
 } from "openai/resources/chat/completions";
+import type { MessageImage } from "../thread/images.js";
 import { inputText } from "./call-input.js";
-import type { ModelMessage, ModelRequest, ToolChoice } from "./model.js";
+import type { ModelMessage, ModelRequest, ReplyFormat, ToolChoice } from "./model.js";
 
 export function completionOf(model: string, request: ModelRequest): ChatCompletionCreateParamsStreaming {
-  const { instructions, messages, maxOutputTokens, temperature, topP } = request;
+  const { instructions, messages, maxOutputTokens, temperature, topP, format } = request;
   return {
     model,
     messages: [
@@ -20,6 +22,7 @@ export function completionOf(model: string, request: ModelRequest): ChatCompleti
     ...(maxOutputTokens !== undefined && { max_completion_tokens: maxOutputTokens }),
     ...(temperature !== undefined && { temperature }),
     ...(topP !== undefined && { top_p: topP }),
+    ...(format && { response_format: formatOf(format) }),
     stream: true,
     stream_options: { include_usage: true },
   };
@@ -28,7 +31,7 @@ export function completionOf(model: string, request: ModelRequest): ChatCompleti
 function messageOf(message: ModelMessage): ChatCompletionMessageParam {
   switch (message.role) {
     case "user":
-      return { role: "user", content: message.text };
+      return { role: "user", content: contentOf(message) };
     case "tool":
       return { role: "tool", tool_call_id: message.callId, content: message.text };
     case "assistant":
@@ -43,6 +46,33 @@ function messageOf(message: ModelMessage): ChatCompletionMessageParam {
         })),
       };
   }
+}
+
+function contentOf({
+  text,
+  images = [],
+}: Extract<ModelMessage, { role: "user" }>): string | ChatCompletionContentPart[] {
+  if (images.length === 0) return text;
+  return [...(text === "" ? [] : [{ type: "text" as const, text }]), ...images.map(imagePart)];
+}
+
+function imagePart(image: MessageImage): ChatCompletionContentPart {
+  const url = "url" in image ? image.url : `data:${image.mediaType};base64,${image.base64}`;
+  return { type: "image_url", image_url: { url, ...(image.detail !== "" && { detail: image.detail }) } };
+}
+
+function formatOf(format: ReplyFormat): NonNullable<ChatCompletionCreateParamsStreaming["response_format"]> {
+  if (format.type === "json_object") return { type: "json_object" };
+  const { name, description, schema, strict } = format;
+  return {
+    type: "json_schema",
+    json_schema: {
+      name,
+      ...(description !== "" && { description }),
+      schema: { ...schema },
+      ...(strict !== undefined && { strict }),
+    },
+  };
 }
 
 function toolsOf({ tools, toolChoice, parallelToolCalls }: ModelRequest): Partial<ChatCompletionCreateParamsStreaming> {

@@ -19,6 +19,7 @@ export function openaiModel(options: ProviderOptions): Model {
   const asked = provider(openai, options);
   return {
     name: `openai:${options.name}`,
+    formats: ["json_object", "json_schema"],
     stream: (request, signal) =>
       askProvider<unknown>({
         provider: asked,

@@ -25,6 +25,7 @@ export function scriptedModel(given: Script): Model {
   const attempts = new AttemptCounter();
   return {
     name: `scripted:${name}`,
+    formats: ["json_object", "json_schema"], // The script answers as it does.
     async *stream(request, signal) {
       const conversation = readConversation(request);
       const { reply, path } = findReply(script, conversation, name);

@@ -3,9 +3,11 @@
 import type { Duration, Timestamp } from "@bufbuild/protobuf/wkt";
 import { isStored, type StoredPayload, type ThreadEvent } from "../thread/event.js";
 import { isUuid } from "../thread/ids.js";
+import { isDetail } from "../thread/images.js";
 import { limits } from "../thread/limits.js";
 import {
   ApprovalDecision,
+  type Attachment,
   ProcessOutcome,
   Role,
   RunOutcome,
@@ -53,6 +55,13 @@ const hash = (bytes: Uint8Array, field: string): Rule =>
 const amount = (value: number | undefined, field: string): Rule =>
   value !== undefined && !(Number.isFinite(value) && value >= 0) && `${field} must be a finite number, not negative`;
 
+/** Kept with the message, or a URL. */
+const attachmentFault = ({ contentId, url, detail }: Attachment): Rule =>
+  (contentId === "") === (url === "")
+    ? "attachments must have either a url or a content_id"
+    : units(url, limits.images.urlUnits, "attachments.url") ||
+      (!isDetail(detail) && "attachments.detail must be low, high, auto or empty");
+
 const time = (value: Timestamp | undefined, field: string): Rule =>
   value !== undefined && !isTimestamp(value) && `${field} must be in the years 1 to 9999`;
 const span = (value: Duration | undefined, field: string): Rule =>
@@ -86,12 +95,14 @@ function rules(payload: StoredPayload): Rule[] {
     case "messageDelta":
       return [id(payload.value.messageId, "message_id"), delta(payload.value.text)];
     case "messageCompleted": {
-      const { annotations, messageId, refusal } = payload.value;
+      const { annotations, messageId, refusal, attachments } = payload.value;
       return [
         id(messageId, "message_id"),
         atMost(annotations.length, limits.annotations, "annotations"),
         Buffer.byteLength(refusal) > limits.refusalBytes && `refusal may have at most ${limits.refusalBytes} bytes`,
         ...annotations.map(({ uri }) => units(uri, 2048, "annotations.uri")),
+        atMost(attachments.length, limits.images.perMessage, "attachments"),
+        ...attachments.map(attachmentFault),
         ...annotations.map(
           ({ startIndex, endIndex }) => endIndex < startIndex && "annotations.end_index must not be before start_index",
         ),

@@ -90,10 +90,9 @@ function completed(payload: StoredPayload, event: ThreadEvent, around: Surroundi
         uri: redactions.whole(note.uri),
         title: line(note.title),
       }));
-      return {
-        case: payload.case,
-        value: { ...payload.value, annotations, refusal: redactions.whole(payload.value.refusal) },
-      };
+      const attachments = payload.value.attachments.map((image) => ({ ...image, url: redactions.whole(image.url) }));
+      const refusal = redactions.whole(payload.value.refusal);
+      return { case: payload.case, value: { ...payload.value, annotations, attachments, refusal } };
     }
     case "planUpdated": {
       const entries = payload.value.entries.map((entry) => ({

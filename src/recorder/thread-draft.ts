@@ -19,6 +19,7 @@ import {
 } from "../thread/schema.js";
 import type { ThreadState, Violation } from "../thread/state.js";
 import { cleanSummary } from "../thread/summary.js";
+import { attachmentViolation } from "./attachments.js";
 import { eventFault } from "./check-event.js";
 import { completeEvent } from "./complete-event.js";
 import { addContent, type Inputs } from "./contents.js";
@@ -79,7 +80,11 @@ export class ThreadDraft implements ThreadView {
       throw new HeddleError("invalid_event", messageOf(draft, index, fault), {
         detail: detailOf(draft, index, "", fault),
       });
-    const violation = this.state.violation(draft) ?? this.#textViolation(draft) ?? processViolation(draft, this);
+    const violation =
+      this.state.violation(draft) ??
+      this.#textViolation(draft) ??
+      processViolation(draft, this) ??
+      attachmentViolation(draft, this);
     if (violation) {
       const { state, rule } = violation;
       throw new HeddleError("transition_violation", messageOf(draft, index, rule), {

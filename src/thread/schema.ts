@@ -31,6 +31,8 @@ export {
   ContentRole,
 } from "../../gen/heddle/v1/content_pb.js";
 export {
+  type Attachment,
+  AttachmentSchema,
   Closing_Reason as ClosingReason,
   OutputStream,
   PlanEntry_Status as PlanEntryStatus,
@@ -49,6 +51,9 @@ export {
   ApprovalMode,
   type RunOptions,
   RunOptionsSchema,
+  type TextFormat,
+  TextFormat_Kind as TextFormatKind,
+  TextFormatSchema,
   ToolChoice_Mode as ToolChoiceMode,
 } from "../../gen/heddle/v1/run_options_pb.js";
 export {

@@ -170,6 +170,27 @@ export function providerSuite(under: ProviderUnderTest): void {
     });
   });
 
+  test("images go along with the words of their message, in bytes or as a URL that nobody here fetches", async () => {
+    wire().play({ body: reply.body });
+    const { bytes, url } = under.images;
+    const images = [
+      { mediaType: "image/png", base64: "iVBORw0K", detail: "low" as const },
+      { url: "https://loom.invalid/a.png", detail: "" as const },
+    ];
+    await eventsOf(model(), { ...question, messages: [{ role: "user", text: "look", images }] });
+    const { messages } = wire().requests[0]!.body as { messages: { content: { type: string }[] }[] };
+    const parts = messages[0]?.content ?? [];
+    expect(parts.filter(({ type }) => type !== "text")).toEqual([bytes, url]);
+    expect(parts.filter(({ type }) => type === "text")).toEqual([{ type: "text", text: "look" }]);
+  });
+
+  test("an image alone is a message", async () => {
+    wire().play({ body: reply.body });
+    const images = [{ url: "https://loom.invalid/a.png", detail: "" as const }];
+    await eventsOf(model(), { ...question, messages: [{ role: "user", text: "", images }] });
+    expect(wire().requests[0]?.body).toMatchObject({ messages: [{ role: "user", content: [under.images.url] }] });
+  });
+
   test("half a surrogate pair does not reach the provider; other escapes stay as they are", async () => {
     wire().play({ body: reply.body });
     const text = "half \ud83d, whole 😀, written \\ud83d";

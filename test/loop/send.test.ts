@@ -3,6 +3,7 @@ import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { describe, expect, test } from "vitest";
 import { newId } from "../../src/thread/ids.js";
 import {
+  Role,
   type RunOptions,
   RunOptionsSchema,
   RunOutcome,
@@ -11,6 +12,8 @@ import {
 } from "../../src/thread/schema.js";
 import { called, isCase, play, replies, said, send, tool, until, valuesOf } from "../support/agent.js";
 import { type Core, openProducer, storedEvents, useCores } from "../support/core.js";
+import { pngBytes } from "../support/images.js";
+import { RunScript } from "../support/scenario.js";
 
 const core = useCores();
 const options = (init: MessageInitShape<typeof RunOptionsSchema>): RunOptions => create(RunOptionsSchema, init);
@@ -38,6 +41,48 @@ describe("a request id", () => {
       code: "request_id_reused",
       detail: { runId },
     });
+  });
+});
+
+describe("images", () => {
+  const image = { mediaType: "image/png", base64: pngBytes().toString("base64"), detail: "" as const };
+
+  test("go along with a message, which may have no words", async () => {
+    const model = replies(said("A loom."));
+    const opened = core({ model });
+    const threadId = await newThread(opened);
+    const request = { requestId: "r1", text: "", options: undefined, images: [image] };
+    const runId = await opened.threads.send(threadId, request);
+    await until(opened, threadId, isCase("runCompleted"));
+    expect(model.requests[0]?.messages).toEqual([{ role: "user", text: "", images: [image] }]);
+    expect(await opened.threads.send(threadId, request)).toBe(runId);
+    const other = { ...request, images: [{ url: "https://loom.invalid/a.png", detail: "" as const }] };
+    await expect(opened.threads.send(threadId, other)).rejects.toMatchObject({ code: "request_id_reused" });
+  });
+
+  test("that no model would take are refused by name", async () => {
+    const opened = core({ model: replies() });
+    const threadId = await newThread(opened);
+    const images = [image, { ...image, mediaType: "image/gif" }];
+    await expect(
+      opened.threads.send(threadId, { requestId: "r1", text: "Go", options: undefined, images }),
+    ).rejects.toMatchObject({ code: "invalid_field", detail: { field: "images[1]" } });
+  });
+
+  test("of a producer can only be URLs", async () => {
+    const opened = core();
+    const threadId = await newThread(opened);
+    const run = new RunScript();
+    const messageId = newId();
+    const [created] = run.message("Look", messageId, Role.USER);
+    const ended = (attachment: object) =>
+      run.event({ case: "messageCompleted", value: { messageId, attachments: [attachment] } });
+    const producer = await openProducer(opened, { threadId });
+    await producer.record([run.started(), created!]);
+    await expect(producer.record([ended({ contentId: "image-0" })])).rejects.toMatchObject({
+      code: "transition_violation",
+    });
+    await producer.send({ producerSequence: 2n, events: [ended({ url: "https://loom.invalid/a.png" })] });
   });
 });
 

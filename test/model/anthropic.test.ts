@@ -27,6 +27,10 @@ describe("anthropic", () =>
     keyOf: ({ headers }) => headers["x-api-key"] as string | undefined,
     reply: { body: said, secondAt: said.lastIndexOf("event: content_block_delta") },
     failureEvent: (error) => `event: error\ndata: ${JSON.stringify({ type: "error", error })}\n\n`,
+    images: {
+      bytes: { type: "image", source: { type: "base64", media_type: "image/png", data: "iVBORw0K" } },
+      url: { type: "image", source: { type: "url", url: "https://loom.invalid/a.png" } },
+    },
     environment: {
       ANTHROPIC_API_KEY: "from-environment-1",
       ANTHROPIC_AUTH_TOKEN: "from-environment-2",
@@ -195,6 +199,15 @@ describe("reading a message", () => {
 
 describe("asking for a message", () => {
   const tools = [{ name: "look", description: "Looks.", inputSchema: { type: "object", properties: {} } }];
+
+  test("an answer in a form: there is one for a schema only", async () => {
+    const schema = { type: "object", properties: {} };
+    const format = { type: "json_schema" as const, name: "place", description: "", schema, strict: true };
+    expect(await wired.asked(said, { format })).toMatchObject({
+      output_config: { format: { type: "json_schema", schema } },
+    });
+    expect(wired.model().formats).toEqual(["json_schema"]);
+  });
 
   test("a plain question: nothing that could be left out", async () => {
     expect(await wired.asked(said, {})).toEqual({

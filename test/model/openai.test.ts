@@ -19,6 +19,10 @@ describe("openai", () =>
     keyOf: ({ headers }) => headers.authorization?.replace("Bearer ", ""),
     reply: { body: said, secondAt: first.length },
     failureEvent: (error) => `data: ${JSON.stringify({ error })}\n\n`,
+    images: {
+      bytes: { type: "image_url", image_url: { url: "data:image/png;base64,iVBORw0K", detail: "low" } },
+      url: { type: "image_url", image_url: { url: "https://loom.invalid/a.png" } },
+    },
     environment: {
       OPENAI_API_KEY: "from-environment-1",
       OPENAI_ADMIN_KEY: "from-environment-2",
@@ -110,6 +114,18 @@ describe("reading a chat completion", () => {
 
 describe("asking for a chat completion", () => {
   const tools = [{ name: "look", description: "Looks.", inputSchema: { type: "object", properties: {} } }];
+
+  test("an answer in a form", async () => {
+    const schema = { type: "object", properties: {} };
+    const format = { type: "json_schema" as const, name: "place", description: "", schema, strict: true };
+    expect(await wired.asked(said, { format })).toMatchObject({
+      response_format: { type: "json_schema", json_schema: { name: "place", schema, strict: true } },
+    });
+    expect(await wired.asked(said, { format: { type: "json_object" } })).toMatchObject({
+      response_format: { type: "json_object" },
+    });
+    expect(wired.model().formats).toEqual(["json_object", "json_schema"]);
+  });
 
   test("a plain question: nothing that could be left out", async () => {
     expect(await wired.asked(said, {})).toEqual({

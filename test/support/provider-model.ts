@@ -16,6 +16,8 @@ export interface ProviderUnderTest {
   readonly reply: { readonly body: string; readonly secondAt: number };
   /** An event in the middle of a stream that tells of a failure. */
   failureEvent(failure: { type: string; message: string }): string;
+  /** A PNG of the bytes `iVBORw0K` with little detail, and `https://loom.invalid/a.png`, as the wire has them. */
+  readonly images: { readonly bytes: object; readonly url: object };
   /** Variables that the SDK would look at. */
   readonly environment: Readonly<Record<string, string>>;
 }

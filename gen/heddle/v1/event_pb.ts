@@ -14,7 +14,7 @@ import type { JsonObject, Message } from "@bufbuild/protobuf";
  * Describes the file heddle/v1/event.proto.
  */
 export const file_heddle_v1_event: GenFile = /*@__PURE__*/
-  fileDesc("ChVoZWRkbGUvdjEvZXZlbnQucHJvdG8SCWhlZGRsZS52MSLgDQoaU3RyZWFtVGhyZWFkRXZlbnRzUmVzcG9uc2USEQoJdGhyZWFkX2lkGAEgASgJEhAKCHNlcXVlbmNlGAIgASgEEigKBHRpbWUYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg4KBnJ1bl9pZBgEIAEoCRIhCgVyZWFkeRgFIAEoCzIQLmhlZGRsZS52MS5SZWFkeUgAEigKCWNhdWdodF91cBgGIAEoCzITLmhlZGRsZS52MS5DYXVnaHRVcEgAEikKCWhlYXJ0YmVhdBgHIAEoCzIULmhlZGRsZS52MS5IZWFydGJlYXRIABIlCgdjbG9zaW5nGAggASgLMhIuaGVkZGxlLnYxLkNsb3NpbmdIABIsCgtydW5fc3RhcnRlZBgUIAEoCzIVLmhlZGRsZS52MS5SdW5TdGFydGVkSAASMAoNcnVuX3N1c3BlbmRlZBgVIAEoCzIXLmhlZGRsZS52MS5SdW5TdXNwZW5kZWRIABIsCgtydW5fcmVzdW1lZBgWIAEoCzIVLmhlZGRsZS52MS5SdW5SZXN1bWVkSAASMAoNcnVuX2NvbXBsZXRlZBgXIAEoCzIXLmhlZGRsZS52MS5SdW5Db21wbGV0ZWRIABI0Cg9tZXNzYWdlX2NyZWF0ZWQYHiABKAsyGS5oZWRkbGUudjEuTWVzc2FnZUNyZWF0ZWRIABIwCg1tZXNzYWdlX2RlbHRhGB8gASgLMhcuaGVkZGxlLnYxLk1lc3NhZ2VEZWx0YUgAEjgKEW1lc3NhZ2VfY29tcGxldGVkGCAgASgLMhsuaGVkZGxlLnYxLk1lc3NhZ2VDb21wbGV0ZWRIABI0Cg9yZWFzb25pbmdfZGVsdGEYISABKAsyGS5oZWRkbGUudjEuUmVhc29uaW5nRGVsdGFIABI8ChNyZWFzb25pbmdfY29tcGxldGVkGCIgASgLMh0uaGVkZGxlLnYxLlJlYXNvbmluZ0NvbXBsZXRlZEgAEi4KDHBsYW5fdXBkYXRlZBgjIAEoCzIWLmhlZGRsZS52MS5QbGFuVXBkYXRlZEgAEjcKEXRvb2xfY2FsbF9jcmVhdGVkGCggASgLMhouaGVkZGxlLnYxLlRvb2xDYWxsQ3JlYXRlZEgAEj4KFXRvb2xfY2FsbF9pbnB1dF9kZWx0YRgpIAEoCzIdLmhlZGRsZS52MS5Ub29sQ2FsbElucHV0RGVsdGFIABI8ChR0b29sX2NhbGxfdGV4dF9kZWx0YRgqIAEoCzIcLmhlZGRsZS52MS5Ub29sQ2FsbFRleHREZWx0YUgAEkYKGXRvb2xfY2FsbF9pbnB1dF9jb21wbGV0ZWQYKyABKAsyIS5oZWRkbGUudjEuVG9vbENhbGxJbnB1dENvbXBsZXRlZEgAEkwKHHRvb2xfY2FsbF9hcHByb3ZhbF9yZXF1ZXN0ZWQYLCABKAsyJC5oZWRkbGUudjEuVG9vbENhbGxBcHByb3ZhbFJlcXVlc3RlZEgAEkoKG3Rvb2xfY2FsbF9hcHByb3ZhbF9yZXNvbHZlZBgtIAEoCzIjLmhlZGRsZS52MS5Ub29sQ2FsbEFwcHJvdmFsUmVzb2x2ZWRIABI3ChF0b29sX2NhbGxfc3RhcnRlZBguIAEoCzIaLmhlZGRsZS52MS5Ub29sQ2FsbFN0YXJ0ZWRIABI3ChF0b29sX2NhbGxfY2xhaW1lZBgvIAEoCzIaLmhlZGRsZS52MS5Ub29sQ2FsbENsYWltZWRIABI5ChJ0b29sX2NhbGxfcHJvZ3Jlc3MYMCABKAsyGy5oZWRkbGUudjEuVG9vbENhbGxQcm9ncmVzc0gAEkAKFnRvb2xfY2FsbF9vdXRwdXRfZGVsdGEYMSABKAsyHi5oZWRkbGUudjEuVG9vbENhbGxPdXRwdXREZWx0YUgAEjkKEnRvb2xfY2FsbF9jb21wbGV0ZRgyIAEoCzIbLmhlZGRsZS52MS5Ub29sQ2FsbENvbXBsZXRlSAASQQoWdG9vbF9kaXNjb3Zlcnlfc3RhcnRlZBg8IAEoCzIfLmhlZGRsZS52MS5Ub29sRGlzY292ZXJ5U3RhcnRlZEgAEkMKF3Rvb2xfZGlzY292ZXJ5X2NvbXBsZXRlGD0gASgLMiAuaGVkZGxlLnYxLlRvb2xEaXNjb3ZlcnlDb21wbGV0ZUgAEjQKD3Byb2Nlc3Nfc3RhcnRlZBhGIAEoCzIZLmhlZGRsZS52MS5Qcm9jZXNzU3RhcnRlZEgAEjIKDnByb2Nlc3NfZXhpdGVkGEcgASgLMhguaGVkZGxlLnYxLlByb2Nlc3NFeGl0ZWRIAEIJCgdwYXlsb2FkIjYKBVJlYWR5EhUKDWhlYWRfc2VxdWVuY2UYASABKAQSFgoOZmlyc3Rfc2VxdWVuY2UYAiABKAQiIQoIQ2F1Z2h0VXASFQoNaGVhZF9zZXF1ZW5jZRgBIAEoBCIjCglIZWFydGJlYXQSFgoOYWZ0ZXJfc2VxdWVuY2UYASABKAQimgEKB0Nsb3NpbmcSKQoGcmVhc29uGAEgASgOMhkuaGVkZGxlLnYxLkNsb3NpbmcuUmVhc29uImQKBlJlYXNvbhIWChJSRUFTT05fVU5TUEVDSUZJRUQQABITCg9SRUFTT05fU0hVVERPV04QARISCg5SRUFTT05fTUFYX0FHRRACEhkKFVJFQVNPTl9USFJFQURfREVMRVRFRBADImsKClJ1blN0YXJ0ZWQSDQoFbW9kZWwYASABKAkSEgoKcmVxdWVzdF9pZBgCIAEoCRIoCgdyZXF1ZXN0GAMgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBIQCghwcm9kdWNlchgEIAEoCSJ1CgxSdW5TdXNwZW5kZWQSKAoGcmVhc29uGAEgASgOMhguaGVkZGxlLnYxLlN1c3BlbmRSZWFzb24SGgoSb3Blbl90b29sX2NhbGxfaWRzGAIgAygJEh8KBXVzYWdlGAMgASgLMhAuaGVkZGxlLnYxLlVzYWdlIgwKClJ1blJlc3VtZWQiawoFVXNhZ2USFAoMaW5wdXRfdG9rZW5zGAEgASgEEhsKE2NhY2hlZF9pbnB1dF90b2tlbnMYAiABKAQSFQoNb3V0cHV0X3Rva2VucxgDIAEoBBIYChByZWFzb25pbmdfdG9rZW5zGAQgASgEIoUBCgxSdW5Db21wbGV0ZWQSJgoHb3V0Y29tZRgBIAEoDjIVLmhlZGRsZS52MS5SdW5PdXRjb21lEh8KBXVzYWdlGAIgASgLMhAuaGVkZGxlLnYxLlVzYWdlEhUKDWZpbmlzaF9yZWFzb24YAyABKAkSFQoNZXJyb3JfbWVzc2FnZRgEIAEoCSJDCg5NZXNzYWdlQ3JlYXRlZBISCgptZXNzYWdlX2lkGAEgASgJEh0KBHJvbGUYAiABKA4yDy5oZWRkbGUudjEuUm9sZSIwCgxNZXNzYWdlRGVsdGESEgoKbWVzc2FnZV9pZBgBIAEoCRIMCgR0ZXh0GAIgASgJIncKEE1lc3NhZ2VDb21wbGV0ZWQSEgoKbWVzc2FnZV9pZBgBIAEoCRIqCgthbm5vdGF0aW9ucxgCIAMoCzIVLmhlZGRsZS52MS5Bbm5vdGF0aW9uEg8KB3JlZnVzYWwYAyABKAkSEgoKaW5jb21wbGV0ZRgEIAEoCCJQCgpBbm5vdGF0aW9uEhMKC3N0YXJ0X2luZGV4GAEgASgNEhEKCWVuZF9pbmRleBgCIAEoDRILCgN1cmkYAyABKAkSDQoFdGl0bGUYBCABKAkiNAoOUmVhc29uaW5nRGVsdGESFAoMcmVhc29uaW5nX2lkGAEgASgJEgwKBHRleHQYAiABKAkiKgoSUmVhc29uaW5nQ29tcGxldGVkEhQKDHJlYXNvbmluZ19pZBgBIAEoCSI0CgtQbGFuVXBkYXRlZBIlCgdlbnRyaWVzGAEgAygLMhQuaGVkZGxlLnYxLlBsYW5FbnRyeSKtAQoJUGxhbkVudHJ5Eg8KB2NvbnRlbnQYASABKAkSKwoGc3RhdHVzGAIgASgOMhsuaGVkZGxlLnYxLlBsYW5FbnRyeS5TdGF0dXMiYgoGU3RhdHVzEhYKElNUQVRVU19VTlNQRUNJRklFRBAAEhIKDlNUQVRVU19QRU5ESU5HEAESFgoSU1RBVFVTX0lOX1BST0dSRVNTEAISFAoQU1RBVFVTX0NPTVBMRVRFRBADIoECCg9Ub29sQ2FsbENyZWF0ZWQSFAoMdG9vbF9jYWxsX2lkGAEgASgJEhEKCXRvb2xfbmFtZRgCIAEoCRINCgV0aXRsZRgDIAEoCRIhCgRraW5kGAQgASgOMhMuaGVkZGxlLnYxLlRvb2xLaW5kEiUKBnNvdXJjZRgFIAEoCzIVLmhlZGRsZS52MS5Ub29sU291cmNlEg0KBWluZGV4GAYgASgNEg8KB2F0dGVtcHQYByABKA0SGwoTcGFyZW50X3Rvb2xfY2FsbF9pZBgIIAEoCRIXCg9jaGlsZF90aHJlYWRfaWQYCSABKAkSFgoObmVlZHNfYXBwcm92YWwYCiABKAgiOAoSVG9vbENhbGxJbnB1dERlbHRhEhQKDHRvb2xfY2FsbF9pZBgBIAEoCRIMCgR0ZXh0GAIgASgJIm8KEVRvb2xDYWxsVGV4dERlbHRhEhQKDHRvb2xfY2FsbF9pZBgBIAEoCRINCgVmaWVsZBgCIAEoCRInCgdwdXJwb3NlGAMgASgOMhYuaGVkZGxlLnYxLlRleHRQdXJwb3NlEgwKBHRleHQYBCABKAkihAEKFlRvb2xDYWxsSW5wdXRDb21wbGV0ZWQSFAoMdG9vbF9jYWxsX2lkGAEgASgJEg8KB3N1bW1hcnkYAiABKAkSEwoLaW5wdXRfYnl0ZXMYAyABKAQSFAoMaW5wdXRfc2hhMjU2GAQgASgMEhgKEGRlbHRhc190cnVuY2F0ZWQYBSABKAginAEKGVRvb2xDYWxsQXBwcm92YWxSZXF1ZXN0ZWQSFAoMdG9vbF9jYWxsX2lkGAEgASgJEg8KB3N1bW1hcnkYAiABKAkSDgoGcmVhc29uGAMgASgJEhcKD2FwcHJvdmFsX3NoYTI1NhgEIAEoDBIvCgtleHBpcmVfdGltZRgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAi/AEKGFRvb2xDYWxsQXBwcm92YWxSZXNvbHZlZBIUCgx0b29sX2NhbGxfaWQYASABKAkSPgoIZGVjaXNpb24YAiABKA4yLC5oZWRkbGUudjEuVG9vbENhbGxBcHByb3ZhbFJlc29sdmVkLkRlY2lzaW9uEg4KBnJlYXNvbhgDIAEoCRITCgtyZXNvbHZlZF9ieRgEIAEoCSJlCghEZWNpc2lvbhIYChRERUNJU0lPTl9VTlNQRUNJRklFRBAAEhQKEERFQ0lTSU9OX0FMTE9XRUQQARITCg9ERUNJU0lPTl9ERU5JRUQQAhIUChBERUNJU0lPTl9FWFBJUkVEEAMiqQEKD1Rvb2xDYWxsU3RhcnRlZBIUCgx0b29sX2NhbGxfaWQYASABKAkSEQoJdG9vbF9uYW1lGAIgASgJEg8KB3N1bW1hcnkYAyABKAkSJQoIZXhlY3V0b3IYBCABKA4yEy5oZWRkbGUudjEuRXhlY3V0b3ISNQoRY2xhaW1fZXhwaXJlX3RpbWUYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wInUKD1Rvb2xDYWxsQ2xhaW1lZBIUCgx0b29sX2NhbGxfaWQYASABKAkSFQoNZXhlY3V0b3JfbmFtZRgCIAEoCRI1ChFsZWFzZV9leHBpcmVfdGltZRgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAi/gEKEFRvb2xDYWxsUHJvZ3Jlc3MSFAoMdG9vbF9jYWxsX2lkGAEgASgJEhEKCXRvb2xfbmFtZRgCIAEoCRIXCg9zdGFydGVkX3N1bW1hcnkYAyABKAkSJwoFcGhhc2UYBCABKA4yGC5oZWRkbGUudjEuVG9vbENhbGxQaGFzZRIWCgljb21wbGV0ZWQYBSABKAFIAIgBARISCgV0b3RhbBgGIAEoAUgBiAEBEg8KB21lc3NhZ2UYByABKAkSKgoHZWxhcHNlZBgIIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbkIMCgpfY29tcGxldGVkQggKBl90b3RhbCJyChNUb29sQ2FsbE91dHB1dERlbHRhEhQKDHRvb2xfY2FsbF9pZBgBIAEoCRInCgZzdHJlYW0YAiABKA4yFy5oZWRkbGUudjEuT3V0cHV0U3RyZWFtEg4KBm9mZnNldBgDIAEoBBIMCgR0ZXh0GAQgASgJIvsCChBUb29sQ2FsbENvbXBsZXRlEhQKDHRvb2xfY2FsbF9pZBgBIAEoCRIRCgl0b29sX25hbWUYAiABKAkSKwoHb3V0Y29tZRgDIAEoDjIaLmhlZGRsZS52MS5Ub29sQ2FsbE91dGNvbWUSDwoHc3VjY2VzcxgEIAEoCBIPCgdzdW1tYXJ5GAUgASgJEicKBWVycm9yGAYgASgLMhguaGVkZGxlLnYxLlRvb2xDYWxsRXJyb3ISKwoIZHVyYXRpb24YByABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SLgoJbG9jYXRpb25zGAggAygLMhsuaGVkZGxlLnYxLlRvb2xDYWxsTG9jYXRpb24SFwoPdG90YWxfbG9jYXRpb25zGAkgASgNEhQKDHJlc3VsdF9ieXRlcxgKIAEoBBIUCgxvdXRwdXRfYnl0ZXMYCyABKAQSFgoJZXhpdF9jb2RlGAwgASgFSACIAQFCDAoKX2V4aXRfY29kZSJCChRUb29sRGlzY292ZXJ5U3RhcnRlZBIUCgxkaXNjb3ZlcnlfaWQYASABKAkSFAoMc2VydmVyX2xhYmVsGAIgASgJIn8KFVRvb2xEaXNjb3ZlcnlDb21wbGV0ZRIUCgxkaXNjb3ZlcnlfaWQYASABKAkSFAoMc2VydmVyX2xhYmVsGAIgASgJEg8KB3N1Y2Nlc3MYAyABKAgSEgoKdG9vbF9jb3VudBgEIAEoDRIVCg1lcnJvcl9tZXNzYWdlGAUgASgJIksKDlByb2Nlc3NTdGFydGVkEhIKCnByb2Nlc3NfaWQYASABKAkSFAoMdG9vbF9jYWxsX2lkGAIgASgJEg8KB2NvbW1hbmQYAyABKAki3wEKDVByb2Nlc3NFeGl0ZWQSEgoKcHJvY2Vzc19pZBgBIAEoCRIUCgx0b29sX2NhbGxfaWQYAiABKAkSKgoHb3V0Y29tZRgDIAEoDjIZLmhlZGRsZS52MS5Qcm9jZXNzT3V0Y29tZRIWCglleGl0X2NvZGUYBCABKAVIAIgBARIPCgdzdW1tYXJ5GAUgASgJEisKCGR1cmF0aW9uGAYgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEhQKDG91dHB1dF9ieXRlcxgHIAEoBEIMCgpfZXhpdF9jb2RlKmwKDVN1c3BlbmRSZWFzb24SHgoaU1VTUEVORF9SRUFTT05fVU5TUEVDSUZJRUQQABIeChpTVVNQRU5EX1JFQVNPTl9DTElFTlRfVE9PTBABEhsKF1NVU1BFTkRfUkVBU09OX0FQUFJPVkFMEAIqsAEKClJ1bk91dGNvbWUSGwoXUlVOX09VVENPTUVfVU5TUEVDSUZJRUQQABIZChVSVU5fT1VUQ09NRV9TVUNDRUVERUQQARIWChJSVU5fT1VUQ09NRV9GQUlMRUQQAhIZChVSVU5fT1VUQ09NRV9DQU5DRUxMRUQQAxIaChZSVU5fT1VUQ09NRV9JTkNPTVBMRVRFEAQSGwoXUlVOX09VVENPTUVfSU5URVJSVVBURUQQBSpQCgRSb2xlEhQKEFJPTEVfVU5TUEVDSUZJRUQQABINCglST0xFX1VTRVIQARISCg5ST0xFX0FTU0lTVEFOVBACEg8KC1JPTEVfU1lTVEVNEAMqWwoLVGV4dFB1cnBvc2USHAoYVEVYVF9QVVJQT1NFX1VOU1BFQ0lGSUVEEAASFwoTVEVYVF9QVVJQT1NFX1NQRUVDSBABEhUKEVRFWFRfUFVSUE9TRV9DT0RFEAIqrgEKDVRvb2xDYWxsUGhhc2USHwobVE9PTF9DQUxMX1BIQVNFX1VOU1BFQ0lGSUVEEAASHQoZVE9PTF9DQUxMX1BIQVNFX1NFQVJDSElORxABEiAKHFRPT0xfQ0FMTF9QSEFTRV9JTlRFUlBSRVRJTkcQAhIeChpUT09MX0NBTExfUEhBU0VfQ09OTkVDVElORxADEhsKF1RPT0xfQ0FMTF9QSEFTRV9XQUlUSU5HEAQqYQoMT3V0cHV0U3RyZWFtEh0KGU9VVFBVVF9TVFJFQU1fVU5TUEVDSUZJRUQQABIYChRPVVRQVVRfU1RSRUFNX1NURE9VVBABEhgKFE9VVFBVVF9TVFJFQU1fU1RERVJSEAIqxwEKDlByb2Nlc3NPdXRjb21lEh8KG1BST0NFU1NfT1VUQ09NRV9VTlNQRUNJRklFRBAAEhoKFlBST0NFU1NfT1VUQ09NRV9FWElURUQQARIbChdQUk9DRVNTX09VVENPTUVfU1RPUFBFRBACEhkKFVBST0NFU1NfT1VUQ09NRV9MSU1JVBADEh8KG1BST0NFU1NfT1VUQ09NRV9OT1RfU1RBUlRFRBAEEh8KG1BST0NFU1NfT1VUQ09NRV9JTlRFUlJVUFRFRBAFYgZwcm90bzM", [file_google_protobuf_duration, file_google_protobuf_struct, file_google_protobuf_timestamp, file_heddle_v1_tool_call]);
+  fileDesc("ChVoZWRkbGUvdjEvZXZlbnQucHJvdG8SCWhlZGRsZS52MSLgDQoaU3RyZWFtVGhyZWFkRXZlbnRzUmVzcG9uc2USEQoJdGhyZWFkX2lkGAEgASgJEhAKCHNlcXVlbmNlGAIgASgEEigKBHRpbWUYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg4KBnJ1bl9pZBgEIAEoCRIhCgVyZWFkeRgFIAEoCzIQLmhlZGRsZS52MS5SZWFkeUgAEigKCWNhdWdodF91cBgGIAEoCzITLmhlZGRsZS52MS5DYXVnaHRVcEgAEikKCWhlYXJ0YmVhdBgHIAEoCzIULmhlZGRsZS52MS5IZWFydGJlYXRIABIlCgdjbG9zaW5nGAggASgLMhIuaGVkZGxlLnYxLkNsb3NpbmdIABIsCgtydW5fc3RhcnRlZBgUIAEoCzIVLmhlZGRsZS52MS5SdW5TdGFydGVkSAASMAoNcnVuX3N1c3BlbmRlZBgVIAEoCzIXLmhlZGRsZS52MS5SdW5TdXNwZW5kZWRIABIsCgtydW5fcmVzdW1lZBgWIAEoCzIVLmhlZGRsZS52MS5SdW5SZXN1bWVkSAASMAoNcnVuX2NvbXBsZXRlZBgXIAEoCzIXLmhlZGRsZS52MS5SdW5Db21wbGV0ZWRIABI0Cg9tZXNzYWdlX2NyZWF0ZWQYHiABKAsyGS5oZWRkbGUudjEuTWVzc2FnZUNyZWF0ZWRIABIwCg1tZXNzYWdlX2RlbHRhGB8gASgLMhcuaGVkZGxlLnYxLk1lc3NhZ2VEZWx0YUgAEjgKEW1lc3NhZ2VfY29tcGxldGVkGCAgASgLMhsuaGVkZGxlLnYxLk1lc3NhZ2VDb21wbGV0ZWRIABI0Cg9yZWFzb25pbmdfZGVsdGEYISABKAsyGS5oZWRkbGUudjEuUmVhc29uaW5nRGVsdGFIABI8ChNyZWFzb25pbmdfY29tcGxldGVkGCIgASgLMh0uaGVkZGxlLnYxLlJlYXNvbmluZ0NvbXBsZXRlZEgAEi4KDHBsYW5fdXBkYXRlZBgjIAEoCzIWLmhlZGRsZS52MS5QbGFuVXBkYXRlZEgAEjcKEXRvb2xfY2FsbF9jcmVhdGVkGCggASgLMhouaGVkZGxlLnYxLlRvb2xDYWxsQ3JlYXRlZEgAEj4KFXRvb2xfY2FsbF9pbnB1dF9kZWx0YRgpIAEoCzIdLmhlZGRsZS52MS5Ub29sQ2FsbElucHV0RGVsdGFIABI8ChR0b29sX2NhbGxfdGV4dF9kZWx0YRgqIAEoCzIcLmhlZGRsZS52MS5Ub29sQ2FsbFRleHREZWx0YUgAEkYKGXRvb2xfY2FsbF9pbnB1dF9jb21wbGV0ZWQYKyABKAsyIS5oZWRkbGUudjEuVG9vbENhbGxJbnB1dENvbXBsZXRlZEgAEkwKHHRvb2xfY2FsbF9hcHByb3ZhbF9yZXF1ZXN0ZWQYLCABKAsyJC5oZWRkbGUudjEuVG9vbENhbGxBcHByb3ZhbFJlcXVlc3RlZEgAEkoKG3Rvb2xfY2FsbF9hcHByb3ZhbF9yZXNvbHZlZBgtIAEoCzIjLmhlZGRsZS52MS5Ub29sQ2FsbEFwcHJvdmFsUmVzb2x2ZWRIABI3ChF0b29sX2NhbGxfc3RhcnRlZBguIAEoCzIaLmhlZGRsZS52MS5Ub29sQ2FsbFN0YXJ0ZWRIABI3ChF0b29sX2NhbGxfY2xhaW1lZBgvIAEoCzIaLmhlZGRsZS52MS5Ub29sQ2FsbENsYWltZWRIABI5ChJ0b29sX2NhbGxfcHJvZ3Jlc3MYMCABKAsyGy5oZWRkbGUudjEuVG9vbENhbGxQcm9ncmVzc0gAEkAKFnRvb2xfY2FsbF9vdXRwdXRfZGVsdGEYMSABKAsyHi5oZWRkbGUudjEuVG9vbENhbGxPdXRwdXREZWx0YUgAEjkKEnRvb2xfY2FsbF9jb21wbGV0ZRgyIAEoCzIbLmhlZGRsZS52MS5Ub29sQ2FsbENvbXBsZXRlSAASQQoWdG9vbF9kaXNjb3Zlcnlfc3RhcnRlZBg8IAEoCzIfLmhlZGRsZS52MS5Ub29sRGlzY292ZXJ5U3RhcnRlZEgAEkMKF3Rvb2xfZGlzY292ZXJ5X2NvbXBsZXRlGD0gASgLMiAuaGVkZGxlLnYxLlRvb2xEaXNjb3ZlcnlDb21wbGV0ZUgAEjQKD3Byb2Nlc3Nfc3RhcnRlZBhGIAEoCzIZLmhlZGRsZS52MS5Qcm9jZXNzU3RhcnRlZEgAEjIKDnByb2Nlc3NfZXhpdGVkGEcgASgLMhguaGVkZGxlLnYxLlByb2Nlc3NFeGl0ZWRIAEIJCgdwYXlsb2FkIjYKBVJlYWR5EhUKDWhlYWRfc2VxdWVuY2UYASABKAQSFgoOZmlyc3Rfc2VxdWVuY2UYAiABKAQiIQoIQ2F1Z2h0VXASFQoNaGVhZF9zZXF1ZW5jZRgBIAEoBCIjCglIZWFydGJlYXQSFgoOYWZ0ZXJfc2VxdWVuY2UYASABKAQimgEKB0Nsb3NpbmcSKQoGcmVhc29uGAEgASgOMhkuaGVkZGxlLnYxLkNsb3NpbmcuUmVhc29uImQKBlJlYXNvbhIWChJSRUFTT05fVU5TUEVDSUZJRUQQABITCg9SRUFTT05fU0hVVERPV04QARISCg5SRUFTT05fTUFYX0FHRRACEhkKFVJFQVNPTl9USFJFQURfREVMRVRFRBADImsKClJ1blN0YXJ0ZWQSDQoFbW9kZWwYASABKAkSEgoKcmVxdWVzdF9pZBgCIAEoCRIoCgdyZXF1ZXN0GAMgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBIQCghwcm9kdWNlchgEIAEoCSJ1CgxSdW5TdXNwZW5kZWQSKAoGcmVhc29uGAEgASgOMhguaGVkZGxlLnYxLlN1c3BlbmRSZWFzb24SGgoSb3Blbl90b29sX2NhbGxfaWRzGAIgAygJEh8KBXVzYWdlGAMgASgLMhAuaGVkZGxlLnYxLlVzYWdlIgwKClJ1blJlc3VtZWQiawoFVXNhZ2USFAoMaW5wdXRfdG9rZW5zGAEgASgEEhsKE2NhY2hlZF9pbnB1dF90b2tlbnMYAiABKAQSFQoNb3V0cHV0X3Rva2VucxgDIAEoBBIYChByZWFzb25pbmdfdG9rZW5zGAQgASgEIoUBCgxSdW5Db21wbGV0ZWQSJgoHb3V0Y29tZRgBIAEoDjIVLmhlZGRsZS52MS5SdW5PdXRjb21lEh8KBXVzYWdlGAIgASgLMhAuaGVkZGxlLnYxLlVzYWdlEhUKDWZpbmlzaF9yZWFzb24YAyABKAkSFQoNZXJyb3JfbWVzc2FnZRgEIAEoCSJDCg5NZXNzYWdlQ3JlYXRlZBISCgptZXNzYWdlX2lkGAEgASgJEh0KBHJvbGUYAiABKA4yDy5oZWRkbGUudjEuUm9sZSIwCgxNZXNzYWdlRGVsdGESEgoKbWVzc2FnZV9pZBgBIAEoCRIMCgR0ZXh0GAIgASgJIqMBChBNZXNzYWdlQ29tcGxldGVkEhIKCm1lc3NhZ2VfaWQYASABKAkSKgoLYW5ub3RhdGlvbnMYAiADKAsyFS5oZWRkbGUudjEuQW5ub3RhdGlvbhIPCgdyZWZ1c2FsGAMgASgJEhIKCmluY29tcGxldGUYBCABKAgSKgoLYXR0YWNobWVudHMYBSADKAsyFS5oZWRkbGUudjEuQXR0YWNobWVudCJlCgpBdHRhY2htZW50EhIKCmNvbnRlbnRfaWQYASABKAkSEgoKbWVkaWFfdHlwZRgCIAEoCRISCgpzaXplX2J5dGVzGAMgASgEEgsKA3VybBgEIAEoCRIOCgZkZXRhaWwYBSABKAkiUAoKQW5ub3RhdGlvbhITCgtzdGFydF9pbmRleBgBIAEoDRIRCgllbmRfaW5kZXgYAiABKA0SCwoDdXJpGAMgASgJEg0KBXRpdGxlGAQgASgJIjQKDlJlYXNvbmluZ0RlbHRhEhQKDHJlYXNvbmluZ19pZBgBIAEoCRIMCgR0ZXh0GAIgASgJIioKElJlYXNvbmluZ0NvbXBsZXRlZBIUCgxyZWFzb25pbmdfaWQYASABKAkiNAoLUGxhblVwZGF0ZWQSJQoHZW50cmllcxgBIAMoCzIULmhlZGRsZS52MS5QbGFuRW50cnkirQEKCVBsYW5FbnRyeRIPCgdjb250ZW50GAEgASgJEisKBnN0YXR1cxgCIAEoDjIbLmhlZGRsZS52MS5QbGFuRW50cnkuU3RhdHVzImIKBlN0YXR1cxIWChJTVEFUVVNfVU5TUEVDSUZJRUQQABISCg5TVEFUVVNfUEVORElORxABEhYKElNUQVRVU19JTl9QUk9HUkVTUxACEhQKEFNUQVRVU19DT01QTEVURUQQAyKBAgoPVG9vbENhbGxDcmVhdGVkEhQKDHRvb2xfY2FsbF9pZBgBIAEoCRIRCgl0b29sX25hbWUYAiABKAkSDQoFdGl0bGUYAyABKAkSIQoEa2luZBgEIAEoDjITLmhlZGRsZS52MS5Ub29sS2luZBIlCgZzb3VyY2UYBSABKAsyFS5oZWRkbGUudjEuVG9vbFNvdXJjZRINCgVpbmRleBgGIAEoDRIPCgdhdHRlbXB0GAcgASgNEhsKE3BhcmVudF90b29sX2NhbGxfaWQYCCABKAkSFwoPY2hpbGRfdGhyZWFkX2lkGAkgASgJEhYKDm5lZWRzX2FwcHJvdmFsGAogASgIIjgKElRvb2xDYWxsSW5wdXREZWx0YRIUCgx0b29sX2NhbGxfaWQYASABKAkSDAoEdGV4dBgCIAEoCSJvChFUb29sQ2FsbFRleHREZWx0YRIUCgx0b29sX2NhbGxfaWQYASABKAkSDQoFZmllbGQYAiABKAkSJwoHcHVycG9zZRgDIAEoDjIWLmhlZGRsZS52MS5UZXh0UHVycG9zZRIMCgR0ZXh0GAQgASgJIoQBChZUb29sQ2FsbElucHV0Q29tcGxldGVkEhQKDHRvb2xfY2FsbF9pZBgBIAEoCRIPCgdzdW1tYXJ5GAIgASgJEhMKC2lucHV0X2J5dGVzGAMgASgEEhQKDGlucHV0X3NoYTI1NhgEIAEoDBIYChBkZWx0YXNfdHJ1bmNhdGVkGAUgASgIIpwBChlUb29sQ2FsbEFwcHJvdmFsUmVxdWVzdGVkEhQKDHRvb2xfY2FsbF9pZBgBIAEoCRIPCgdzdW1tYXJ5GAIgASgJEg4KBnJlYXNvbhgDIAEoCRIXCg9hcHByb3ZhbF9zaGEyNTYYBCABKAwSLwoLZXhwaXJlX3RpbWUYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIvwBChhUb29sQ2FsbEFwcHJvdmFsUmVzb2x2ZWQSFAoMdG9vbF9jYWxsX2lkGAEgASgJEj4KCGRlY2lzaW9uGAIgASgOMiwuaGVkZGxlLnYxLlRvb2xDYWxsQXBwcm92YWxSZXNvbHZlZC5EZWNpc2lvbhIOCgZyZWFzb24YAyABKAkSEwoLcmVzb2x2ZWRfYnkYBCABKAkiZQoIRGVjaXNpb24SGAoUREVDSVNJT05fVU5TUEVDSUZJRUQQABIUChBERUNJU0lPTl9BTExPV0VEEAESEwoPREVDSVNJT05fREVOSUVEEAISFAoQREVDSVNJT05fRVhQSVJFRBADIqkBCg9Ub29sQ2FsbFN0YXJ0ZWQSFAoMdG9vbF9jYWxsX2lkGAEgASgJEhEKCXRvb2xfbmFtZRgCIAEoCRIPCgdzdW1tYXJ5GAMgASgJEiUKCGV4ZWN1dG9yGAQgASgOMhMuaGVkZGxlLnYxLkV4ZWN1dG9yEjUKEWNsYWltX2V4cGlyZV90aW1lGAUgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCJ1Cg9Ub29sQ2FsbENsYWltZWQSFAoMdG9vbF9jYWxsX2lkGAEgASgJEhUKDWV4ZWN1dG9yX25hbWUYAiABKAkSNQoRbGVhc2VfZXhwaXJlX3RpbWUYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIv4BChBUb29sQ2FsbFByb2dyZXNzEhQKDHRvb2xfY2FsbF9pZBgBIAEoCRIRCgl0b29sX25hbWUYAiABKAkSFwoPc3RhcnRlZF9zdW1tYXJ5GAMgASgJEicKBXBoYXNlGAQgASgOMhguaGVkZGxlLnYxLlRvb2xDYWxsUGhhc2USFgoJY29tcGxldGVkGAUgASgBSACIAQESEgoFdG90YWwYBiABKAFIAYgBARIPCgdtZXNzYWdlGAcgASgJEioKB2VsYXBzZWQYCCABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb25CDAoKX2NvbXBsZXRlZEIICgZfdG90YWwicgoTVG9vbENhbGxPdXRwdXREZWx0YRIUCgx0b29sX2NhbGxfaWQYASABKAkSJwoGc3RyZWFtGAIgASgOMhcuaGVkZGxlLnYxLk91dHB1dFN0cmVhbRIOCgZvZmZzZXQYAyABKAQSDAoEdGV4dBgEIAEoCSL7AgoQVG9vbENhbGxDb21wbGV0ZRIUCgx0b29sX2NhbGxfaWQYASABKAkSEQoJdG9vbF9uYW1lGAIgASgJEisKB291dGNvbWUYAyABKA4yGi5oZWRkbGUudjEuVG9vbENhbGxPdXRjb21lEg8KB3N1Y2Nlc3MYBCABKAgSDwoHc3VtbWFyeRgFIAEoCRInCgVlcnJvchgGIAEoCzIYLmhlZGRsZS52MS5Ub29sQ2FsbEVycm9yEisKCGR1cmF0aW9uGAcgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEi4KCWxvY2F0aW9ucxgIIAMoCzIbLmhlZGRsZS52MS5Ub29sQ2FsbExvY2F0aW9uEhcKD3RvdGFsX2xvY2F0aW9ucxgJIAEoDRIUCgxyZXN1bHRfYnl0ZXMYCiABKAQSFAoMb3V0cHV0X2J5dGVzGAsgASgEEhYKCWV4aXRfY29kZRgMIAEoBUgAiAEBQgwKCl9leGl0X2NvZGUiQgoUVG9vbERpc2NvdmVyeVN0YXJ0ZWQSFAoMZGlzY292ZXJ5X2lkGAEgASgJEhQKDHNlcnZlcl9sYWJlbBgCIAEoCSJ/ChVUb29sRGlzY292ZXJ5Q29tcGxldGUSFAoMZGlzY292ZXJ5X2lkGAEgASgJEhQKDHNlcnZlcl9sYWJlbBgCIAEoCRIPCgdzdWNjZXNzGAMgASgIEhIKCnRvb2xfY291bnQYBCABKA0SFQoNZXJyb3JfbWVzc2FnZRgFIAEoCSJLCg5Qcm9jZXNzU3RhcnRlZBISCgpwcm9jZXNzX2lkGAEgASgJEhQKDHRvb2xfY2FsbF9pZBgCIAEoCRIPCgdjb21tYW5kGAMgASgJIt8BCg1Qcm9jZXNzRXhpdGVkEhIKCnByb2Nlc3NfaWQYASABKAkSFAoMdG9vbF9jYWxsX2lkGAIgASgJEioKB291dGNvbWUYAyABKA4yGS5oZWRkbGUudjEuUHJvY2Vzc091dGNvbWUSFgoJZXhpdF9jb2RlGAQgASgFSACIAQESDwoHc3VtbWFyeRgFIAEoCRIrCghkdXJhdGlvbhgGIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIUCgxvdXRwdXRfYnl0ZXMYByABKARCDAoKX2V4aXRfY29kZSpsCg1TdXNwZW5kUmVhc29uEh4KGlNVU1BFTkRfUkVBU09OX1VOU1BFQ0lGSUVEEAASHgoaU1VTUEVORF9SRUFTT05fQ0xJRU5UX1RPT0wQARIbChdTVVNQRU5EX1JFQVNPTl9BUFBST1ZBTBACKrABCgpSdW5PdXRjb21lEhsKF1JVTl9PVVRDT01FX1VOU1BFQ0lGSUVEEAASGQoVUlVOX09VVENPTUVfU1VDQ0VFREVEEAESFgoSUlVOX09VVENPTUVfRkFJTEVEEAISGQoVUlVOX09VVENPTUVfQ0FOQ0VMTEVEEAMSGgoWUlVOX09VVENPTUVfSU5DT01QTEVURRAEEhsKF1JVTl9PVVRDT01FX0lOVEVSUlVQVEVEEAUqUAoEUm9sZRIUChBST0xFX1VOU1BFQ0lGSUVEEAASDQoJUk9MRV9VU0VSEAESEgoOUk9MRV9BU1NJU1RBTlQQAhIPCgtST0xFX1NZU1RFTRADKlsKC1RleHRQdXJwb3NlEhwKGFRFWFRfUFVSUE9TRV9VTlNQRUNJRklFRBAAEhcKE1RFWFRfUFVSUE9TRV9TUEVFQ0gQARIVChFURVhUX1BVUlBPU0VfQ09ERRACKq4BCg1Ub29sQ2FsbFBoYXNlEh8KG1RPT0xfQ0FMTF9QSEFTRV9VTlNQRUNJRklFRBAAEh0KGVRPT0xfQ0FMTF9QSEFTRV9TRUFSQ0hJTkcQARIgChxUT09MX0NBTExfUEhBU0VfSU5URVJQUkVUSU5HEAISHgoaVE9PTF9DQUxMX1BIQVNFX0NPTk5FQ1RJTkcQAxIbChdUT09MX0NBTExfUEhBU0VfV0FJVElORxAEKmEKDE91dHB1dFN0cmVhbRIdChlPVVRQVVRfU1RSRUFNX1VOU1BFQ0lGSUVEEAASGAoUT1VUUFVUX1NUUkVBTV9TVERPVVQQARIYChRPVVRQVVRfU1RSRUFNX1NUREVSUhACKscBCg5Qcm9jZXNzT3V0Y29tZRIfChtQUk9DRVNTX09VVENPTUVfVU5TUEVDSUZJRUQQABIaChZQUk9DRVNTX09VVENPTUVfRVhJVEVEEAESGwoXUFJPQ0VTU19PVVRDT01FX1NUT1BQRUQQAhIZChVQUk9DRVNTX09VVENPTUVfTElNSVQQAxIfChtQUk9DRVNTX09VVENPTUVfTk9UX1NUQVJURUQQBBIfChtQUk9DRVNTX09VVENPTUVfSU5URVJSVVBURUQQBWIGcHJvdG8z", [file_google_protobuf_duration, file_google_protobuf_struct, file_google_protobuf_timestamp, file_heddle_v1_tool_call]);
 
 /**
  * One entry of a thread's log, or a control frame about the stream itself.
@@ -709,6 +709,14 @@ export type MessageCompleted = Message<"heddle.v1.MessageCompleted"> & {
    * @generated from field: bool incomplete = 4;
    */
   incomplete: boolean;
+
+  /**
+   * Images that came with a user's message, at most 16. Producers can only give those that are URLs; others are
+   * FAILED_PRECONDITION.
+   *
+   * @generated from field: repeated heddle.v1.Attachment attachments = 5;
+   */
+  attachments: Attachment[];
 };
 
 /**
@@ -717,6 +725,56 @@ export type MessageCompleted = Message<"heddle.v1.MessageCompleted"> & {
  */
 export const MessageCompletedSchema: GenMessage<MessageCompleted> = /*@__PURE__*/
   messageDesc(file_heddle_v1_event, 12);
+
+/**
+ * An image that came with a message: kept with it, or only named. Its bytes are never on the stream.
+ *
+ * @generated from message heddle.v1.Attachment
+ */
+export type Attachment = Message<"heddle.v1.Attachment"> & {
+  /**
+   * The name of its body, where the server keeps it. Set by the server. Empty where it is a URL.
+   *
+   * @generated from field: string content_id = 1;
+   */
+  contentId: string;
+
+  /**
+   * Its media type, where the server keeps it: `image/png`, `image/jpeg`, `image/gif` or `image/webp`.
+   *
+   * @generated from field: string media_type = 2;
+   */
+  mediaType: string;
+
+  /**
+   * Its size in bytes, where the server keeps it.
+   *
+   * @generated from field: uint64 size_bytes = 3;
+   */
+  sizeBytes: bigint;
+
+  /**
+   * Where it is: an https URL of at most 2,048 characters. The model's provider fetches it, the server never does.
+   * Empty where the server keeps it.
+   *
+   * @generated from field: string url = 4;
+   */
+  url: string;
+
+  /**
+   * How closely the model is to look: `low`, `high` or `auto`. Empty: as it likes.
+   *
+   * @generated from field: string detail = 5;
+   */
+  detail: string;
+};
+
+/**
+ * Describes the message heddle.v1.Attachment.
+ * Use `create(AttachmentSchema)` to create a new message.
+ */
+export const AttachmentSchema: GenMessage<Attachment> = /*@__PURE__*/
+  messageDesc(file_heddle_v1_event, 13);
 
 /**
  * A note on a part of a message's text.
@@ -758,7 +816,7 @@ export type Annotation = Message<"heddle.v1.Annotation"> & {
  * Use `create(AnnotationSchema)` to create a new message.
  */
 export const AnnotationSchema: GenMessage<Annotation> = /*@__PURE__*/
-  messageDesc(file_heddle_v1_event, 13);
+  messageDesc(file_heddle_v1_event, 14);
 
 /**
  * A piece of the model's reasoning. The first delta of a reasoning_id opens it.
@@ -786,7 +844,7 @@ export type ReasoningDelta = Message<"heddle.v1.ReasoningDelta"> & {
  * Use `create(ReasoningDeltaSchema)` to create a new message.
  */
 export const ReasoningDeltaSchema: GenMessage<ReasoningDelta> = /*@__PURE__*/
-  messageDesc(file_heddle_v1_event, 14);
+  messageDesc(file_heddle_v1_event, 15);
 
 /**
  * A piece of reasoning is over.
@@ -807,7 +865,7 @@ export type ReasoningCompleted = Message<"heddle.v1.ReasoningCompleted"> & {
  * Use `create(ReasoningCompletedSchema)` to create a new message.
  */
 export const ReasoningCompletedSchema: GenMessage<ReasoningCompleted> = /*@__PURE__*/
-  messageDesc(file_heddle_v1_event, 15);
+  messageDesc(file_heddle_v1_event, 16);
 
 /**
  * The agent's plan, whole: it replaces the one before.
@@ -828,7 +886,7 @@ export type PlanUpdated = Message<"heddle.v1.PlanUpdated"> & {
  * Use `create(PlanUpdatedSchema)` to create a new message.
  */
 export const PlanUpdatedSchema: GenMessage<PlanUpdated> = /*@__PURE__*/
-  messageDesc(file_heddle_v1_event, 16);
+  messageDesc(file_heddle_v1_event, 17);
 
 /**
  * One line of a plan.
@@ -856,7 +914,7 @@ export type PlanEntry = Message<"heddle.v1.PlanEntry"> & {
  * Use `create(PlanEntrySchema)` to create a new message.
  */
 export const PlanEntrySchema: GenMessage<PlanEntry> = /*@__PURE__*/
-  messageDesc(file_heddle_v1_event, 17);
+  messageDesc(file_heddle_v1_event, 18);
 
 /**
  * Where an entry stands.
@@ -897,7 +955,7 @@ export enum PlanEntry_Status {
  * Describes the enum heddle.v1.PlanEntry.Status.
  */
 export const PlanEntry_StatusSchema: GenEnum<PlanEntry_Status> = /*@__PURE__*/
-  enumDesc(file_heddle_v1_event, 17, 0);
+  enumDesc(file_heddle_v1_event, 18, 0);
 
 /**
  * The model has named a tool. Its input may still be streaming; nothing is running.
@@ -982,7 +1040,7 @@ export type ToolCallCreated = Message<"heddle.v1.ToolCallCreated"> & {
  * Use `create(ToolCallCreatedSchema)` to create a new message.
  */
 export const ToolCallCreatedSchema: GenMessage<ToolCallCreated> = /*@__PURE__*/
-  messageDesc(file_heddle_v1_event, 18);
+  messageDesc(file_heddle_v1_event, 19);
 
 /**
  * A piece of the raw JSON input arrived from the model. Deltas stop at 512 KiB of input; the whole is a body.
@@ -1010,7 +1068,7 @@ export type ToolCallInputDelta = Message<"heddle.v1.ToolCallInputDelta"> & {
  * Use `create(ToolCallInputDeltaSchema)` to create a new message.
  */
 export const ToolCallInputDeltaSchema: GenMessage<ToolCallInputDelta> = /*@__PURE__*/
-  messageDesc(file_heddle_v1_event, 19);
+  messageDesc(file_heddle_v1_event, 20);
 
 /**
  * A piece of decoded text inside the input, for tools that declare such a field.
@@ -1052,7 +1110,7 @@ export type ToolCallTextDelta = Message<"heddle.v1.ToolCallTextDelta"> & {
  * Use `create(ToolCallTextDeltaSchema)` to create a new message.
  */
 export const ToolCallTextDeltaSchema: GenMessage<ToolCallTextDelta> = /*@__PURE__*/
-  messageDesc(file_heddle_v1_event, 20);
+  messageDesc(file_heddle_v1_event, 21);
 
 /**
  * The model has finished the input.
@@ -1102,7 +1160,7 @@ export type ToolCallInputCompleted = Message<"heddle.v1.ToolCallInputCompleted">
  * Use `create(ToolCallInputCompletedSchema)` to create a new message.
  */
 export const ToolCallInputCompletedSchema: GenMessage<ToolCallInputCompleted> = /*@__PURE__*/
-  messageDesc(file_heddle_v1_event, 21);
+  messageDesc(file_heddle_v1_event, 22);
 
 /**
  * Policy wants a person to say yes.
@@ -1151,7 +1209,7 @@ export type ToolCallApprovalRequested = Message<"heddle.v1.ToolCallApprovalReque
  * Use `create(ToolCallApprovalRequestedSchema)` to create a new message.
  */
 export const ToolCallApprovalRequestedSchema: GenMessage<ToolCallApprovalRequested> = /*@__PURE__*/
-  messageDesc(file_heddle_v1_event, 22);
+  messageDesc(file_heddle_v1_event, 23);
 
 /**
  * Somebody, or a policy, has answered.
@@ -1193,7 +1251,7 @@ export type ToolCallApprovalResolved = Message<"heddle.v1.ToolCallApprovalResolv
  * Use `create(ToolCallApprovalResolvedSchema)` to create a new message.
  */
 export const ToolCallApprovalResolvedSchema: GenMessage<ToolCallApprovalResolved> = /*@__PURE__*/
-  messageDesc(file_heddle_v1_event, 23);
+  messageDesc(file_heddle_v1_event, 24);
 
 /**
  * The answer.
@@ -1234,7 +1292,7 @@ export enum ToolCallApprovalResolved_Decision {
  * Describes the enum heddle.v1.ToolCallApprovalResolved.Decision.
  */
 export const ToolCallApprovalResolved_DecisionSchema: GenEnum<ToolCallApprovalResolved_Decision> = /*@__PURE__*/
-  enumDesc(file_heddle_v1_event, 23, 0);
+  enumDesc(file_heddle_v1_event, 24, 0);
 
 /**
  * The input is complete, valid and allowed. Execution begins, or waits for a client to claim it.
@@ -1285,7 +1343,7 @@ export type ToolCallStarted = Message<"heddle.v1.ToolCallStarted"> & {
  * Use `create(ToolCallStartedSchema)` to create a new message.
  */
 export const ToolCallStartedSchema: GenMessage<ToolCallStarted> = /*@__PURE__*/
-  messageDesc(file_heddle_v1_event, 24);
+  messageDesc(file_heddle_v1_event, 25);
 
 /**
  * A client executor has taken the call.
@@ -1320,7 +1378,7 @@ export type ToolCallClaimed = Message<"heddle.v1.ToolCallClaimed"> & {
  * Use `create(ToolCallClaimedSchema)` to create a new message.
  */
 export const ToolCallClaimedSchema: GenMessage<ToolCallClaimed> = /*@__PURE__*/
-  messageDesc(file_heddle_v1_event, 25);
+  messageDesc(file_heddle_v1_event, 26);
 
 /**
  * Progress, or a sign of life from a quiet tool. Each one stands alone.
@@ -1390,7 +1448,7 @@ export type ToolCallProgress = Message<"heddle.v1.ToolCallProgress"> & {
  * Use `create(ToolCallProgressSchema)` to create a new message.
  */
 export const ToolCallProgressSchema: GenMessage<ToolCallProgress> = /*@__PURE__*/
-  messageDesc(file_heddle_v1_event, 26);
+  messageDesc(file_heddle_v1_event, 27);
 
 /**
  * The tool printed something.
@@ -1433,7 +1491,7 @@ export type ToolCallOutputDelta = Message<"heddle.v1.ToolCallOutputDelta"> & {
  * Use `create(ToolCallOutputDeltaSchema)` to create a new message.
  */
 export const ToolCallOutputDeltaSchema: GenMessage<ToolCallOutputDelta> = /*@__PURE__*/
-  messageDesc(file_heddle_v1_event, 27);
+  messageDesc(file_heddle_v1_event, 28);
 
 /**
  * The call is over, whatever happened. Exactly one per created call; nothing follows it. Never carries the full result.
@@ -1532,7 +1590,7 @@ export type ToolCallComplete = Message<"heddle.v1.ToolCallComplete"> & {
  * Use `create(ToolCallCompleteSchema)` to create a new message.
  */
 export const ToolCallCompleteSchema: GenMessage<ToolCallComplete> = /*@__PURE__*/
-  messageDesc(file_heddle_v1_event, 28);
+  messageDesc(file_heddle_v1_event, 29);
 
 /**
  * An MCP server is being asked for its tools.
@@ -1560,7 +1618,7 @@ export type ToolDiscoveryStarted = Message<"heddle.v1.ToolDiscoveryStarted"> & {
  * Use `create(ToolDiscoveryStartedSchema)` to create a new message.
  */
 export const ToolDiscoveryStartedSchema: GenMessage<ToolDiscoveryStarted> = /*@__PURE__*/
-  messageDesc(file_heddle_v1_event, 29);
+  messageDesc(file_heddle_v1_event, 30);
 
 /**
  * An MCP server's tools are known, or cannot be had. The list itself is read with ToolService.GetToolDiscovery.
@@ -1609,7 +1667,7 @@ export type ToolDiscoveryComplete = Message<"heddle.v1.ToolDiscoveryComplete"> &
  * Use `create(ToolDiscoveryCompleteSchema)` to create a new message.
  */
 export const ToolDiscoveryCompleteSchema: GenMessage<ToolDiscoveryComplete> = /*@__PURE__*/
-  messageDesc(file_heddle_v1_event, 30);
+  messageDesc(file_heddle_v1_event, 31);
 
 /**
  * A process that outlives its call is about to be started: it belongs to the thread from here to its ProcessExited. Stored before
@@ -1645,7 +1703,7 @@ export type ProcessStarted = Message<"heddle.v1.ProcessStarted"> & {
  * Use `create(ProcessStartedSchema)` to create a new message.
  */
 export const ProcessStartedSchema: GenMessage<ProcessStarted> = /*@__PURE__*/
-  messageDesc(file_heddle_v1_event, 31);
+  messageDesc(file_heddle_v1_event, 32);
 
 /**
  * A background process is over. Exactly one per ProcessStarted, also after the run that started the process, and after a
@@ -1709,7 +1767,7 @@ export type ProcessExited = Message<"heddle.v1.ProcessExited"> & {
  * Use `create(ProcessExitedSchema)` to create a new message.
  */
 export const ProcessExitedSchema: GenMessage<ProcessExited> = /*@__PURE__*/
-  messageDesc(file_heddle_v1_event, 32);
+  messageDesc(file_heddle_v1_event, 33);
 
 /**
  * Why a run waits.

@@ -14,7 +14,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file heddle/v1/run_options.proto.
  */
 export const file_heddle_v1_run_options: GenFile = /*@__PURE__*/
-  fileDesc("ChtoZWRkbGUvdjEvcnVuX29wdGlvbnMucHJvdG8SCWhlZGRsZS52MSLDBAoKUnVuT3B0aW9ucxINCgVtb2RlbBgBIAEoCRIUCgxpbnN0cnVjdGlvbnMYAiABKAkSIAoTcGFyYWxsZWxfdG9vbF9jYWxscxgDIAEoCEgAiAEBEhEKCW1heF9zdGVwcxgEIAEoDRISCgptYXhfdG9rZW5zGAUgASgEEhkKEW1heF9vdXRwdXRfdG9rZW5zGAYgASgNEi0KCnRpbWVfbGltaXQYByABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SKgoLdG9vbF9jaG9pY2UYCCABKAsyFS5oZWRkbGUudjEuVG9vbENob2ljZRIVCg1hbGxvd2VkX3Rvb2xzGAkgAygJEi4KDWFwcHJvdmFsX21vZGUYCiABKA4yFy5oZWRkbGUudjEuQXBwcm92YWxNb2RlEisKDGNsaWVudF90b29scxgLIAMoCzIVLmhlZGRsZS52MS5DbGllbnRUb29sEhoKEm9ubHlfYWxsb3dlZF90b29scxgMIAEoCBIWCg5hcHByb3ZlZF90b29scxgNIAMoCRIVCg1ndWFyZGVkX3Rvb2xzGA4gAygJEhYKDm1heF90b29sX2NhbGxzGA8gASgNEhgKC3RlbXBlcmF0dXJlGBAgASgBSAGIAQESEgoFdG9wX3AYESABKAFIAogBARIaChJlbmRfd2hlbl91bmNsYWltZWQYEiABKAhCFgoUX3BhcmFsbGVsX3Rvb2xfY2FsbHNCDgoMX3RlbXBlcmF0dXJlQggKBl90b3BfcCKoAQoKVG9vbENob2ljZRIoCgRtb2RlGAEgASgOMhouaGVkZGxlLnYxLlRvb2xDaG9pY2UuTW9kZRIRCgl0b29sX25hbWUYAiABKAkiXQoETW9kZRIUChBNT0RFX1VOU1BFQ0lGSUVEEAASDQoJTU9ERV9BVVRPEAESDQoJTU9ERV9OT05FEAISEQoNTU9ERV9SRVFVSVJFRBADEg4KCk1PREVfTkFNRUQQBCpcCgxBcHByb3ZhbE1vZGUSHQoZQVBQUk9WQUxfTU9ERV9VTlNQRUNJRklFRBAAEhUKEUFQUFJPVkFMX01PREVfQVNLEAESFgoSQVBQUk9WQUxfTU9ERV9ERU5ZEAJiBnByb3RvMw", [file_google_protobuf_duration, file_heddle_v1_tool_service]);
+  fileDesc("ChtoZWRkbGUvdjEvcnVuX29wdGlvbnMucHJvdG8SCWhlZGRsZS52MSLvBAoKUnVuT3B0aW9ucxINCgVtb2RlbBgBIAEoCRIUCgxpbnN0cnVjdGlvbnMYAiABKAkSIAoTcGFyYWxsZWxfdG9vbF9jYWxscxgDIAEoCEgAiAEBEhEKCW1heF9zdGVwcxgEIAEoDRISCgptYXhfdG9rZW5zGAUgASgEEhkKEW1heF9vdXRwdXRfdG9rZW5zGAYgASgNEi0KCnRpbWVfbGltaXQYByABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SKgoLdG9vbF9jaG9pY2UYCCABKAsyFS5oZWRkbGUudjEuVG9vbENob2ljZRIVCg1hbGxvd2VkX3Rvb2xzGAkgAygJEi4KDWFwcHJvdmFsX21vZGUYCiABKA4yFy5oZWRkbGUudjEuQXBwcm92YWxNb2RlEisKDGNsaWVudF90b29scxgLIAMoCzIVLmhlZGRsZS52MS5DbGllbnRUb29sEhoKEm9ubHlfYWxsb3dlZF90b29scxgMIAEoCBIWCg5hcHByb3ZlZF90b29scxgNIAMoCRIVCg1ndWFyZGVkX3Rvb2xzGA4gAygJEhYKDm1heF90b29sX2NhbGxzGA8gASgNEhgKC3RlbXBlcmF0dXJlGBAgASgBSAGIAQESEgoFdG9wX3AYESABKAFIAogBARIaChJlbmRfd2hlbl91bmNsYWltZWQYEiABKAgSKgoLdGV4dF9mb3JtYXQYEyABKAsyFS5oZWRkbGUudjEuVGV4dEZvcm1hdEIWChRfcGFyYWxsZWxfdG9vbF9jYWxsc0IOCgxfdGVtcGVyYXR1cmVCCAoGX3RvcF9wIucBCgpUZXh0Rm9ybWF0EigKBGtpbmQYASABKA4yGi5oZWRkbGUudjEuVGV4dEZvcm1hdC5LaW5kEgwKBG5hbWUYAiABKAkSEwoLZGVzY3JpcHRpb24YAyABKAkSEwoLc2NoZW1hX2pzb24YBCABKAkSEwoGc3RyaWN0GAUgASgISACIAQEiVwoES2luZBIUChBLSU5EX1VOU1BFQ0lGSUVEEAASDQoJS0lORF9URVhUEAESFAoQS0lORF9KU09OX09CSkVDVBACEhQKEEtJTkRfSlNPTl9TQ0hFTUEQA0IJCgdfc3RyaWN0IqgBCgpUb29sQ2hvaWNlEigKBG1vZGUYASABKA4yGi5oZWRkbGUudjEuVG9vbENob2ljZS5Nb2RlEhEKCXRvb2xfbmFtZRgCIAEoCSJdCgRNb2RlEhQKEE1PREVfVU5TUEVDSUZJRUQQABINCglNT0RFX0FVVE8QARINCglNT0RFX05PTkUQAhIRCg1NT0RFX1JFUVVJUkVEEAMSDgoKTU9ERV9OQU1FRBAEKlwKDEFwcHJvdmFsTW9kZRIdChlBUFBST1ZBTF9NT0RFX1VOU1BFQ0lGSUVEEAASFQoRQVBQUk9WQUxfTU9ERV9BU0sQARIWChJBUFBST1ZBTF9NT0RFX0RFTlkQAmIGcHJvdG8z", [file_google_protobuf_duration, file_heddle_v1_tool_service]);
 
 /**
  * How a run of Heddle's own goes. Set by the caller of SendMessage; what is left unset is the server's default.
@@ -154,6 +154,13 @@ export type RunOptions = Message<"heddle.v1.RunOptions"> & {
    * @generated from field: bool end_when_unclaimed = 18;
    */
   endWhenUnclaimed: boolean;
+
+  /**
+   * The form of the model's answers. Unset: text. One that the model cannot be asked for is INVALID_ARGUMENT.
+   *
+   * @generated from field: heddle.v1.TextFormat text_format = 19;
+   */
+  textFormat?: TextFormat | undefined;
 };
 
 /**
@@ -162,6 +169,96 @@ export type RunOptions = Message<"heddle.v1.RunOptions"> & {
  */
 export const RunOptionsSchema: GenMessage<RunOptions> = /*@__PURE__*/
   messageDesc(file_heddle_v1_run_options, 0);
+
+/**
+ * A form that the model's answers are to have.
+ *
+ * @generated from message heddle.v1.TextFormat
+ */
+export type TextFormat = Message<"heddle.v1.TextFormat"> & {
+  /**
+   * What kind of form.
+   *
+   * @generated from field: heddle.v1.TextFormat.Kind kind = 1;
+   */
+  kind: TextFormat_Kind;
+
+  /**
+   * The schema's name, with JSON_SCHEMA only: 1 to 64 characters of `a-z A-Z 0-9 _ -`.
+   *
+   * @generated from field: string name = 2;
+   */
+  name: string;
+
+  /**
+   * What the answer is for, with JSON_SCHEMA only, at most 16 KiB. May be empty.
+   *
+   * @generated from field: string description = 3;
+   */
+  description: string;
+
+  /**
+   * The schema: a JSON object as text, with JSON_SCHEMA only, at most 64 KiB.
+   *
+   * @generated from field: string schema_json = 4;
+   */
+  schemaJson: string;
+
+  /**
+   * Whether the provider must keep to the schema to the letter. Unset: as the provider likes.
+   *
+   * @generated from field: optional bool strict = 5;
+   */
+  strict?: boolean | undefined;
+};
+
+/**
+ * Describes the message heddle.v1.TextFormat.
+ * Use `create(TextFormatSchema)` to create a new message.
+ */
+export const TextFormatSchema: GenMessage<TextFormat> = /*@__PURE__*/
+  messageDesc(file_heddle_v1_run_options, 1);
+
+/**
+ * What kind of form.
+ *
+ * @generated from enum heddle.v1.TextFormat.Kind
+ */
+export enum TextFormat_Kind {
+  /**
+   * As TEXT.
+   *
+   * @generated from enum value: KIND_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * Text, as the model likes.
+   *
+   * @generated from enum value: KIND_TEXT = 1;
+   */
+  TEXT = 1,
+
+  /**
+   * Some JSON object.
+   *
+   * @generated from enum value: KIND_JSON_OBJECT = 2;
+   */
+  JSON_OBJECT = 2,
+
+  /**
+   * JSON that a schema describes.
+   *
+   * @generated from enum value: KIND_JSON_SCHEMA = 3;
+   */
+  JSON_SCHEMA = 3,
+}
+
+/**
+ * Describes the enum heddle.v1.TextFormat.Kind.
+ */
+export const TextFormat_KindSchema: GenEnum<TextFormat_Kind> = /*@__PURE__*/
+  enumDesc(file_heddle_v1_run_options, 1, 0);
 
 /**
  * Whether the model must use a tool. Applies to the first reply of a run; afterwards the model is free, or the run
@@ -190,7 +287,7 @@ export type ToolChoice = Message<"heddle.v1.ToolChoice"> & {
  * Use `create(ToolChoiceSchema)` to create a new message.
  */
 export const ToolChoiceSchema: GenMessage<ToolChoice> = /*@__PURE__*/
-  messageDesc(file_heddle_v1_run_options, 1);
+  messageDesc(file_heddle_v1_run_options, 2);
 
 /**
  * How free the model is.
@@ -238,7 +335,7 @@ export enum ToolChoice_Mode {
  * Describes the enum heddle.v1.ToolChoice.Mode.
  */
 export const ToolChoice_ModeSchema: GenEnum<ToolChoice_Mode> = /*@__PURE__*/
-  enumDesc(file_heddle_v1_run_options, 1, 0);
+  enumDesc(file_heddle_v1_run_options, 2, 0);
 
 /**
  * What becomes of calls that need a person's yes.

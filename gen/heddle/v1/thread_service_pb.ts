@@ -18,7 +18,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file heddle/v1/thread_service.proto.
  */
 export const file_heddle_v1_thread_service: GenFile = /*@__PURE__*/
-  fileDesc("Ch5oZWRkbGUvdjEvdGhyZWFkX3NlcnZpY2UucHJvdG8SCWhlZGRsZS52MSKgAwoGVGhyZWFkEgoKAmlkGAEgASgJEg0KBXRpdGxlGAIgASgJEi0KBmxhYmVscxgDIAMoCzIdLmhlZGRsZS52MS5UaHJlYWQuTGFiZWxzRW50cnkSLwoLY3JlYXRlX3RpbWUYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhUKDWhlYWRfc2VxdWVuY2UYBSABKAQSJQoFc3RhdGUYBiABKA4yFi5oZWRkbGUudjEuVGhyZWFkU3RhdGUSDgoGcnVuX2lkGAcgASgJEhcKD29wZW5fdG9vbF9jYWxscxgIIAEoDRIYChBwYXJlbnRfdGhyZWFkX2lkGAkgASgJEhsKE3BhcmVudF90b29sX2NhbGxfaWQYCiABKAkSFgoOb3Blbl9wcm9jZXNzZXMYCyABKA0SGgoSb2ZmZXJlZF90b29sX2NhbGxzGAwgASgNEhoKEmF3YWl0aW5nX2FwcHJvdmFscxgNIAEoDRotCgtMYWJlbHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIoACChNDcmVhdGVUaHJlYWRSZXF1ZXN0EhEKCXRocmVhZF9pZBgBIAEoCRINCgV0aXRsZRgCIAEoCRI6CgZsYWJlbHMYAyADKAsyKi5oZWRkbGUudjEuQ3JlYXRlVGhyZWFkUmVxdWVzdC5MYWJlbHNFbnRyeRIrCgxjbGllbnRfdG9vbHMYBCADKAsyFS5oZWRkbGUudjEuQ2xpZW50VG9vbBIvCgttY3Bfc2VydmVycxgFIAMoCzIaLmhlZGRsZS52MS5UaHJlYWRNY3BTZXJ2ZXIaLQoLTGFiZWxzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASKXAQoPVGhyZWFkTWNwU2VydmVyEg0KBWxhYmVsGAEgASgJEgsKA3VybBgCIAEoCRI4CgdoZWFkZXJzGAMgAygLMicuaGVkZGxlLnYxLlRocmVhZE1jcFNlcnZlci5IZWFkZXJzRW50cnkaLgoMSGVhZGVyc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiOQoUQ3JlYXRlVGhyZWFkUmVzcG9uc2USIQoGdGhyZWFkGAEgASgLMhEuaGVkZGxlLnYxLlRocmVhZCIlChBHZXRUaHJlYWRSZXF1ZXN0EhEKCXRocmVhZF9pZBgBIAEoCSI2ChFHZXRUaHJlYWRSZXNwb25zZRIhCgZ0aHJlYWQYASABKAsyES5oZWRkbGUudjEuVGhyZWFkIjsKEkxpc3RUaHJlYWRzUmVxdWVzdBIRCglwYWdlX3NpemUYASABKA0SEgoKcGFnZV90b2tlbhgCIAEoCSJSChNMaXN0VGhyZWFkc1Jlc3BvbnNlEiIKB3RocmVhZHMYASADKAsyES5oZWRkbGUudjEuVGhyZWFkEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSIoChNEZWxldGVUaHJlYWRSZXF1ZXN0EhEKCXRocmVhZF9pZBgBIAEoCSIWChREZWxldGVUaHJlYWRSZXNwb25zZSJxChJTZW5kTWVzc2FnZVJlcXVlc3QSEQoJdGhyZWFkX2lkGAEgASgJEhIKCnJlcXVlc3RfaWQYAiABKAkSDAoEdGV4dBgDIAEoCRImCgdvcHRpb25zGAQgASgLMhUuaGVkZGxlLnYxLlJ1bk9wdGlvbnMiJQoTU2VuZE1lc3NhZ2VSZXNwb25zZRIOCgZydW5faWQYASABKAkiNQoQQ2FuY2VsUnVuUmVxdWVzdBIRCgl0aHJlYWRfaWQYASABKAkSDgoGcnVuX2lkGAIgASgJIhMKEUNhbmNlbFJ1blJlc3BvbnNlIlYKGVN0cmVhbVRocmVhZEV2ZW50c1JlcXVlc3QSEQoJdGhyZWFkX2lkGAEgASgJEhYKDmFmdGVyX3NlcXVlbmNlGAIgASgEEg4KBmZvbGxvdxgDIAEoCCIoChNXYXRjaFRocmVhZHNSZXF1ZXN0EhEKCWJ1c3lfb25seRgBIAEoCCKcAgoUV2F0Y2hUaHJlYWRzUmVzcG9uc2USJgoFcmVhZHkYASABKAsyFS5oZWRkbGUudjEuV2F0Y2hSZWFkeUgAEj0KEXNuYXBzaG90X2NvbXBsZXRlGAIgASgLMiAuaGVkZGxlLnYxLldhdGNoU25hcHNob3RDb21wbGV0ZUgAEikKCWhlYXJ0YmVhdBgDIAEoCzIULmhlZGRsZS52MS5IZWFydGJlYXRIABIjCgZ0aHJlYWQYBCABKAsyES5oZWRkbGUudjEuVGhyZWFkSAASGwoRZGVsZXRlZF90aHJlYWRfaWQYBSABKAlIABIlCgdjbG9zaW5nGAYgASgLMhIuaGVkZGxlLnYxLkNsb3NpbmdIAEIJCgdwYXlsb2FkIgwKCldhdGNoUmVhZHkiFwoVV2F0Y2hTbmFwc2hvdENvbXBsZXRlKngKC1RocmVhZFN0YXRlEhwKGFRIUkVBRF9TVEFURV9VTlNQRUNJRklFRBAAEhUKEVRIUkVBRF9TVEFURV9JRExFEAESGAoUVEhSRUFEX1NUQVRFX1JVTk5JTkcQAhIaChZUSFJFQURfU1RBVEVfU1VTUEVOREVEEAMylQUKDVRocmVhZFNlcnZpY2USTwoMQ3JlYXRlVGhyZWFkEh4uaGVkZGxlLnYxLkNyZWF0ZVRocmVhZFJlcXVlc3QaHy5oZWRkbGUudjEuQ3JlYXRlVGhyZWFkUmVzcG9uc2USRgoJR2V0VGhyZWFkEhsuaGVkZGxlLnYxLkdldFRocmVhZFJlcXVlc3QaHC5oZWRkbGUudjEuR2V0VGhyZWFkUmVzcG9uc2USTAoLTGlzdFRocmVhZHMSHS5oZWRkbGUudjEuTGlzdFRocmVhZHNSZXF1ZXN0Gh4uaGVkZGxlLnYxLkxpc3RUaHJlYWRzUmVzcG9uc2USTwoMRGVsZXRlVGhyZWFkEh4uaGVkZGxlLnYxLkRlbGV0ZVRocmVhZFJlcXVlc3QaHy5oZWRkbGUudjEuRGVsZXRlVGhyZWFkUmVzcG9uc2USTAoLU2VuZE1lc3NhZ2USHS5oZWRkbGUudjEuU2VuZE1lc3NhZ2VSZXF1ZXN0Gh4uaGVkZGxlLnYxLlNlbmRNZXNzYWdlUmVzcG9uc2USRgoJQ2FuY2VsUnVuEhsuaGVkZGxlLnYxLkNhbmNlbFJ1blJlcXVlc3QaHC5oZWRkbGUudjEuQ2FuY2VsUnVuUmVzcG9uc2USYwoSU3RyZWFtVGhyZWFkRXZlbnRzEiQuaGVkZGxlLnYxLlN0cmVhbVRocmVhZEV2ZW50c1JlcXVlc3QaJS5oZWRkbGUudjEuU3RyZWFtVGhyZWFkRXZlbnRzUmVzcG9uc2UwARJRCgxXYXRjaFRocmVhZHMSHi5oZWRkbGUudjEuV2F0Y2hUaHJlYWRzUmVxdWVzdBofLmhlZGRsZS52MS5XYXRjaFRocmVhZHNSZXNwb25zZTABYgZwcm90bzM", [file_google_protobuf_timestamp, file_heddle_v1_event, file_heddle_v1_run_options, file_heddle_v1_tool_service]);
+  fileDesc("Ch5oZWRkbGUvdjEvdGhyZWFkX3NlcnZpY2UucHJvdG8SCWhlZGRsZS52MSKgAwoGVGhyZWFkEgoKAmlkGAEgASgJEg0KBXRpdGxlGAIgASgJEi0KBmxhYmVscxgDIAMoCzIdLmhlZGRsZS52MS5UaHJlYWQuTGFiZWxzRW50cnkSLwoLY3JlYXRlX3RpbWUYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhUKDWhlYWRfc2VxdWVuY2UYBSABKAQSJQoFc3RhdGUYBiABKA4yFi5oZWRkbGUudjEuVGhyZWFkU3RhdGUSDgoGcnVuX2lkGAcgASgJEhcKD29wZW5fdG9vbF9jYWxscxgIIAEoDRIYChBwYXJlbnRfdGhyZWFkX2lkGAkgASgJEhsKE3BhcmVudF90b29sX2NhbGxfaWQYCiABKAkSFgoOb3Blbl9wcm9jZXNzZXMYCyABKA0SGgoSb2ZmZXJlZF90b29sX2NhbGxzGAwgASgNEhoKEmF3YWl0aW5nX2FwcHJvdmFscxgNIAEoDRotCgtMYWJlbHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIoACChNDcmVhdGVUaHJlYWRSZXF1ZXN0EhEKCXRocmVhZF9pZBgBIAEoCRINCgV0aXRsZRgCIAEoCRI6CgZsYWJlbHMYAyADKAsyKi5oZWRkbGUudjEuQ3JlYXRlVGhyZWFkUmVxdWVzdC5MYWJlbHNFbnRyeRIrCgxjbGllbnRfdG9vbHMYBCADKAsyFS5oZWRkbGUudjEuQ2xpZW50VG9vbBIvCgttY3Bfc2VydmVycxgFIAMoCzIaLmhlZGRsZS52MS5UaHJlYWRNY3BTZXJ2ZXIaLQoLTGFiZWxzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASKXAQoPVGhyZWFkTWNwU2VydmVyEg0KBWxhYmVsGAEgASgJEgsKA3VybBgCIAEoCRI4CgdoZWFkZXJzGAMgAygLMicuaGVkZGxlLnYxLlRocmVhZE1jcFNlcnZlci5IZWFkZXJzRW50cnkaLgoMSGVhZGVyc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiOQoUQ3JlYXRlVGhyZWFkUmVzcG9uc2USIQoGdGhyZWFkGAEgASgLMhEuaGVkZGxlLnYxLlRocmVhZCIlChBHZXRUaHJlYWRSZXF1ZXN0EhEKCXRocmVhZF9pZBgBIAEoCSI2ChFHZXRUaHJlYWRSZXNwb25zZRIhCgZ0aHJlYWQYASABKAsyES5oZWRkbGUudjEuVGhyZWFkIjsKEkxpc3RUaHJlYWRzUmVxdWVzdBIRCglwYWdlX3NpemUYASABKA0SEgoKcGFnZV90b2tlbhgCIAEoCSJSChNMaXN0VGhyZWFkc1Jlc3BvbnNlEiIKB3RocmVhZHMYASADKAsyES5oZWRkbGUudjEuVGhyZWFkEhcKD25leHRfcGFnZV90b2tlbhgCIAEoCSIoChNEZWxldGVUaHJlYWRSZXF1ZXN0EhEKCXRocmVhZF9pZBgBIAEoCSIWChREZWxldGVUaHJlYWRSZXNwb25zZSKaAQoSU2VuZE1lc3NhZ2VSZXF1ZXN0EhEKCXRocmVhZF9pZBgBIAEoCRISCgpyZXF1ZXN0X2lkGAIgASgJEgwKBHRleHQYAyABKAkSJgoHb3B0aW9ucxgEIAEoCzIVLmhlZGRsZS52MS5SdW5PcHRpb25zEicKBmltYWdlcxgFIAMoCzIXLmhlZGRsZS52MS5NZXNzYWdlSW1hZ2UiWwoMTWVzc2FnZUltYWdlEg4KBGRhdGEYASABKAxIABINCgN1cmwYAiABKAlIABISCgptZWRpYV90eXBlGAMgASgJEg4KBmRldGFpbBgEIAEoCUIICgZzb3VyY2UiJQoTU2VuZE1lc3NhZ2VSZXNwb25zZRIOCgZydW5faWQYASABKAkiNQoQQ2FuY2VsUnVuUmVxdWVzdBIRCgl0aHJlYWRfaWQYASABKAkSDgoGcnVuX2lkGAIgASgJIhMKEUNhbmNlbFJ1blJlc3BvbnNlIlYKGVN0cmVhbVRocmVhZEV2ZW50c1JlcXVlc3QSEQoJdGhyZWFkX2lkGAEgASgJEhYKDmFmdGVyX3NlcXVlbmNlGAIgASgEEg4KBmZvbGxvdxgDIAEoCCIoChNXYXRjaFRocmVhZHNSZXF1ZXN0EhEKCWJ1c3lfb25seRgBIAEoCCKcAgoUV2F0Y2hUaHJlYWRzUmVzcG9uc2USJgoFcmVhZHkYASABKAsyFS5oZWRkbGUudjEuV2F0Y2hSZWFkeUgAEj0KEXNuYXBzaG90X2NvbXBsZXRlGAIgASgLMiAuaGVkZGxlLnYxLldhdGNoU25hcHNob3RDb21wbGV0ZUgAEikKCWhlYXJ0YmVhdBgDIAEoCzIULmhlZGRsZS52MS5IZWFydGJlYXRIABIjCgZ0aHJlYWQYBCABKAsyES5oZWRkbGUudjEuVGhyZWFkSAASGwoRZGVsZXRlZF90aHJlYWRfaWQYBSABKAlIABIlCgdjbG9zaW5nGAYgASgLMhIuaGVkZGxlLnYxLkNsb3NpbmdIAEIJCgdwYXlsb2FkIgwKCldhdGNoUmVhZHkiFwoVV2F0Y2hTbmFwc2hvdENvbXBsZXRlKngKC1RocmVhZFN0YXRlEhwKGFRIUkVBRF9TVEFURV9VTlNQRUNJRklFRBAAEhUKEVRIUkVBRF9TVEFURV9JRExFEAESGAoUVEhSRUFEX1NUQVRFX1JVTk5JTkcQAhIaChZUSFJFQURfU1RBVEVfU1VTUEVOREVEEAMylQUKDVRocmVhZFNlcnZpY2USTwoMQ3JlYXRlVGhyZWFkEh4uaGVkZGxlLnYxLkNyZWF0ZVRocmVhZFJlcXVlc3QaHy5oZWRkbGUudjEuQ3JlYXRlVGhyZWFkUmVzcG9uc2USRgoJR2V0VGhyZWFkEhsuaGVkZGxlLnYxLkdldFRocmVhZFJlcXVlc3QaHC5oZWRkbGUudjEuR2V0VGhyZWFkUmVzcG9uc2USTAoLTGlzdFRocmVhZHMSHS5oZWRkbGUudjEuTGlzdFRocmVhZHNSZXF1ZXN0Gh4uaGVkZGxlLnYxLkxpc3RUaHJlYWRzUmVzcG9uc2USTwoMRGVsZXRlVGhyZWFkEh4uaGVkZGxlLnYxLkRlbGV0ZVRocmVhZFJlcXVlc3QaHy5oZWRkbGUudjEuRGVsZXRlVGhyZWFkUmVzcG9uc2USTAoLU2VuZE1lc3NhZ2USHS5oZWRkbGUudjEuU2VuZE1lc3NhZ2VSZXF1ZXN0Gh4uaGVkZGxlLnYxLlNlbmRNZXNzYWdlUmVzcG9uc2USRgoJQ2FuY2VsUnVuEhsuaGVkZGxlLnYxLkNhbmNlbFJ1blJlcXVlc3QaHC5oZWRkbGUudjEuQ2FuY2VsUnVuUmVzcG9uc2USYwoSU3RyZWFtVGhyZWFkRXZlbnRzEiQuaGVkZGxlLnYxLlN0cmVhbVRocmVhZEV2ZW50c1JlcXVlc3QaJS5oZWRkbGUudjEuU3RyZWFtVGhyZWFkRXZlbnRzUmVzcG9uc2UwARJRCgxXYXRjaFRocmVhZHMSHi5oZWRkbGUudjEuV2F0Y2hUaHJlYWRzUmVxdWVzdBofLmhlZGRsZS52MS5XYXRjaFRocmVhZHNSZXNwb25zZTABYgZwcm90bzM", [file_google_protobuf_timestamp, file_heddle_v1_event, file_heddle_v1_run_options, file_heddle_v1_tool_service]);
 
 /**
  * One thread.
@@ -388,7 +388,7 @@ export type SendMessageRequest = Message<"heddle.v1.SendMessageRequest"> & {
   requestId: string;
 
   /**
-   * The message, at most 256 KiB. Empty is INVALID_ARGUMENT.
+   * The message, at most 256 KiB. Empty is INVALID_ARGUMENT, unless there are images.
    *
    * @generated from field: string text = 3;
    */
@@ -400,6 +400,13 @@ export type SendMessageRequest = Message<"heddle.v1.SendMessageRequest"> & {
    * @generated from field: heddle.v1.RunOptions options = 4;
    */
   options?: RunOptions | undefined;
+
+  /**
+   * Images that belong to the message, at most 16. A model that sees none may refuse the request.
+   *
+   * @generated from field: repeated heddle.v1.MessageImage images = 5;
+   */
+  images: MessageImage[];
 };
 
 /**
@@ -408,6 +415,58 @@ export type SendMessageRequest = Message<"heddle.v1.SendMessageRequest"> & {
  */
 export const SendMessageRequestSchema: GenMessage<SendMessageRequest> = /*@__PURE__*/
   messageDesc(file_heddle_v1_thread_service, 10);
+
+/**
+ * An image that is sent with a message.
+ *
+ * @generated from message heddle.v1.MessageImage
+ */
+export type MessageImage = Message<"heddle.v1.MessageImage"> & {
+  /**
+   * The image. Neither, or a case that this server does not know, is INVALID_ARGUMENT.
+   *
+   * @generated from oneof heddle.v1.MessageImage.source
+   */
+  source: {
+    /**
+     * Its bytes, at most 5 MiB: PNG, JPEG, GIF or WebP. They are kept with the message.
+     *
+     * @generated from field: bytes data = 1;
+     */
+    value: Uint8Array;
+    case: "data";
+  } | {
+    /**
+     * Its https URL, at most 2,048 characters. The model's provider fetches it, the server never does.
+     *
+     * @generated from field: string url = 2;
+     */
+    value: string;
+    case: "url";
+  } | { case: undefined; value?: undefined };
+
+  /**
+   * The media type of `data`: `image/png`, `image/jpeg`, `image/gif` or `image/webp`. Bytes of another kind are
+   * INVALID_ARGUMENT. Not used with `url`.
+   *
+   * @generated from field: string media_type = 3;
+   */
+  mediaType: string;
+
+  /**
+   * How closely the model is to look: `low`, `high` or `auto`. Empty: as it likes. Anything else is INVALID_ARGUMENT.
+   *
+   * @generated from field: string detail = 4;
+   */
+  detail: string;
+};
+
+/**
+ * Describes the message heddle.v1.MessageImage.
+ * Use `create(MessageImageSchema)` to create a new message.
+ */
+export const MessageImageSchema: GenMessage<MessageImage> = /*@__PURE__*/
+  messageDesc(file_heddle_v1_thread_service, 11);
 
 /**
  * The run that was started.
@@ -428,7 +487,7 @@ export type SendMessageResponse = Message<"heddle.v1.SendMessageResponse"> & {
  * Use `create(SendMessageResponseSchema)` to create a new message.
  */
 export const SendMessageResponseSchema: GenMessage<SendMessageResponse> = /*@__PURE__*/
-  messageDesc(file_heddle_v1_thread_service, 11);
+  messageDesc(file_heddle_v1_thread_service, 12);
 
 /**
  * Asks to call off a run.
@@ -456,7 +515,7 @@ export type CancelRunRequest = Message<"heddle.v1.CancelRunRequest"> & {
  * Use `create(CancelRunRequestSchema)` to create a new message.
  */
 export const CancelRunRequestSchema: GenMessage<CancelRunRequest> = /*@__PURE__*/
-  messageDesc(file_heddle_v1_thread_service, 12);
+  messageDesc(file_heddle_v1_thread_service, 13);
 
 /**
  * The run is being called off; its end is an event.
@@ -471,7 +530,7 @@ export type CancelRunResponse = Message<"heddle.v1.CancelRunResponse"> & {
  * Use `create(CancelRunResponseSchema)` to create a new message.
  */
 export const CancelRunResponseSchema: GenMessage<CancelRunResponse> = /*@__PURE__*/
-  messageDesc(file_heddle_v1_thread_service, 13);
+  messageDesc(file_heddle_v1_thread_service, 14);
 
 /**
  * Asks for a thread's events.
@@ -506,7 +565,7 @@ export type StreamThreadEventsRequest = Message<"heddle.v1.StreamThreadEventsReq
  * Use `create(StreamThreadEventsRequestSchema)` to create a new message.
  */
 export const StreamThreadEventsRequestSchema: GenMessage<StreamThreadEventsRequest> = /*@__PURE__*/
-  messageDesc(file_heddle_v1_thread_service, 14);
+  messageDesc(file_heddle_v1_thread_service, 15);
 
 /**
  * Asks for the list of threads and its changes.
@@ -527,7 +586,7 @@ export type WatchThreadsRequest = Message<"heddle.v1.WatchThreadsRequest"> & {
  * Use `create(WatchThreadsRequestSchema)` to create a new message.
  */
 export const WatchThreadsRequestSchema: GenMessage<WatchThreadsRequest> = /*@__PURE__*/
-  messageDesc(file_heddle_v1_thread_service, 15);
+  messageDesc(file_heddle_v1_thread_service, 16);
 
 /**
  * One frame of the list. Control frames carry no thread.
@@ -596,7 +655,7 @@ export type WatchThreadsResponse = Message<"heddle.v1.WatchThreadsResponse"> & {
  * Use `create(WatchThreadsResponseSchema)` to create a new message.
  */
 export const WatchThreadsResponseSchema: GenMessage<WatchThreadsResponse> = /*@__PURE__*/
-  messageDesc(file_heddle_v1_thread_service, 16);
+  messageDesc(file_heddle_v1_thread_service, 17);
 
 /**
  * Control. The watch is open.
@@ -611,7 +670,7 @@ export type WatchReady = Message<"heddle.v1.WatchReady"> & {
  * Use `create(WatchReadySchema)` to create a new message.
  */
 export const WatchReadySchema: GenMessage<WatchReady> = /*@__PURE__*/
-  messageDesc(file_heddle_v1_thread_service, 17);
+  messageDesc(file_heddle_v1_thread_service, 18);
 
 /**
  * Control. The snapshot has been sent.
@@ -626,7 +685,7 @@ export type WatchSnapshotComplete = Message<"heddle.v1.WatchSnapshotComplete"> &
  * Use `create(WatchSnapshotCompleteSchema)` to create a new message.
  */
 export const WatchSnapshotCompleteSchema: GenMessage<WatchSnapshotComplete> = /*@__PURE__*/
-  messageDesc(file_heddle_v1_thread_service, 18);
+  messageDesc(file_heddle_v1_thread_service, 19);
 
 /**
  * What a thread is doing.

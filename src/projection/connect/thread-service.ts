@@ -1,6 +1,8 @@
 // ThreadService over the verbs. StreamThreadEvents here is for JSON and compressed requests; binary ones take the lane.
 import { ConnectError, type ServiceImpl } from "@connectrpc/connect";
-import type { ThreadService } from "../../../gen/heddle/v1/thread_service_pb.js";
+import type { ThreadService, MessageImage as WireImage } from "../../../gen/heddle/v1/thread_service_pb.js";
+import { HeddleError } from "../../thread/errors.js";
+import { isDetail, type MessageImage } from "../../thread/images.js";
 import type { Threads } from "../../threads.js";
 
 export const threadService = (threads: Threads): Partial<ServiceImpl<typeof ThreadService>> => ({
@@ -14,8 +16,8 @@ export const threadService = (threads: Threads): Partial<ServiceImpl<typeof Thre
     await threads.delete(request.threadId);
     return {};
   },
-  sendMessage: async ({ threadId, requestId, text, options }) => ({
-    runId: await threads.send(threadId, { requestId, text, options }),
+  sendMessage: async ({ threadId, requestId, text, options, images }) => ({
+    runId: await threads.send(threadId, { requestId, text, options, images: images.map(imageOf) }),
   }),
   cancelRun: async ({ threadId, runId }) => {
     await threads.cancelRun(threadId, runId);
@@ -31,3 +33,12 @@ export const threadService = (threads: Threads): Partial<ServiceImpl<typeof Thre
     if (signal.reason instanceof ConnectError) throw signal.reason;
   },
 });
+
+function imageOf({ source, mediaType, detail }: WireImage, index: number): MessageImage {
+  const invalid = (field: string, rule: string): HeddleError =>
+    new HeddleError("invalid_field", `${field} ${rule}`, { detail: { field, rule } });
+  if (!isDetail(detail)) throw invalid(`images[${index}].detail`, "must be low, high, auto or empty");
+  if (source.case === "url") return { url: source.value, detail };
+  if (source.case === "data") return { mediaType, base64: Buffer.from(source.value).toString("base64"), detail };
+  throw invalid(`images[${index}].source`, "must be set to data or url");
+}

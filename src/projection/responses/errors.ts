@@ -90,4 +90,4 @@ const paramOf = (field: string): string =>
   field.startsWith("options.client_tools") ||
   field.startsWith("mcp_servers")
     ? "tools"
-    : field.replace(/^options\./, "");
+    : field.replace(/^options\./, "").replace(/^text_format/, "text.format");

@@ -2,12 +2,13 @@
 // themselves, all that was said before.
 import type { BeginRequest } from "../../responses.js";
 import { wrong } from "./errors.js";
-import type { InputItem } from "./request-shape.js";
+import { listedPart, readImages } from "./request-images.js";
+import type { ContentPart, InputItem } from "./request-shape.js";
 import { parseItemId } from "./response-id.js";
 
 type Past = BeginRequest["past"][number];
 
-export interface ReadInput extends Pick<BeginRequest, "text" | "past" | "outputs" | "approvals"> {
+export interface ReadInput extends Pick<BeginRequest, "text" | "images" | "past" | "outputs" | "approvals"> {
   /** What the operator says, beside the request's own instructions. */
   readonly instructions: readonly string[];
   /** As the API lists them. */
@@ -29,11 +30,11 @@ export function readInput(input: string | readonly InputItem[], hasPrevious: boo
   if (open) throw wrong("input", `No tool output found for function call ${[...called.keys()][0]?.slice(0, 100)}.`);
   const last = read.past.at(-1);
   const isUsers = last?.kind === "message" && last.role === "user";
-  const text = isUsers ? last.text : "";
+  const { text, images = [] } = isUsers ? last : { text: "" };
   if (isUsers) read.past.pop();
-  if (text === "" && read.past.length + read.outputs.length + read.approvals.length === 0)
+  if (text === "" && images.length + read.past.length + read.outputs.length + read.approvals.length === 0)
     throw wrong("input", "Input must say something: text, or an answer to a call.", "missing_required_parameter");
-  return { ...read, text, items: items.map(listed) };
+  return { ...read, text, images, items: items.map(listed) };
 }
 
 type Output = BeginRequest["outputs"][number];
@@ -52,9 +53,11 @@ function take(
 ): void {
   const param = `input[${index}]`;
   if ("role" in item && typeof item.role === "string") {
-    const text = textOf(item.content as Content);
-    if (item.role === "system" || item.role === "developer") read.instructions.push(text);
-    else if (text !== "") read.past.push({ kind: "message", role: item.role as "user" | "assistant", text });
+    const role = item.role as Role;
+    const { text, images } = readContent(item.content as Content, { role, param: `${param}.content` });
+    if (role === "system" || role === "developer") read.instructions.push(text);
+    else if (text !== "" || images.length > 0)
+      read.past.push({ kind: "message", role, text, ...(images.length > 0 && { images }) });
     return;
   }
   switch (item.type) {
@@ -97,16 +100,24 @@ function answered(callId: string, param: string, hasPrevious: boolean): string {
   throw wrong(param, `No tool call found for function call output with call_id ${callId.slice(0, 100)}.`);
 }
 
-type Content = string | readonly { readonly type: string; readonly text?: string; readonly refusal?: string }[];
+type Role = "user" | "assistant" | "system" | "developer";
+type Content = string | readonly ContentPart[];
 
-const textOf = (content: Content): string =>
-  typeof content === "string" ? content : content.map(({ text, refusal }) => text ?? refusal ?? "").join("\n");
+function readContent(content: Content, { role, param }: { role: Role; param: string }) {
+  if (typeof content === "string") return { text: content, images: [] };
+  const images = readImages(content, { isUsers: role === "user", param });
+  return { text: content.flatMap(wordsOf).join("\n"), images };
+}
+
+const wordsOf = (part: ContentPart): string[] =>
+  part.type === "input_image" ? [] : [part.type === "refusal" ? part.refusal : part.text];
 
 /** Every item has an id, and what a message says is a list of parts. */
 function listed(item: InputItem, index: number): unknown {
   const id = (item as { id?: string | null }).id ?? `item_${index}`;
   if (!("role" in item)) return { ...item, id };
   const type = item.role === "assistant" ? "output_text" : "input_text";
-  const content = typeof item.content === "string" ? [{ type, text: item.content }] : item.content;
+  const said = item.content as Content;
+  const content = typeof said === "string" ? [{ type, text: said }] : said.map(listedPart);
   return { ...item, id, type: "message", status: item.status ?? "completed", content };
 }

@@ -6,7 +6,13 @@ const text = z.string();
 const inputText = z.strictObject({ type: z.literal("input_text"), text });
 const outputText = z.looseObject({ type: z.literal("output_text"), text });
 const refusal = z.strictObject({ type: z.literal("refusal"), refusal: text });
-const part = z.discriminatedUnion("type", [inputText, outputText, refusal]);
+const inputImage = z.strictObject({
+  type: z.literal("input_image"),
+  image_url: text.nullish(),
+  file_id: text.nullish(),
+  detail: z.enum(["auto", "low", "high"]).nullish(),
+});
+const part = z.discriminatedUnion("type", [inputText, inputImage, outputText, refusal]);
 const content = z.union([text, z.array(part)]);
 
 const message = z.strictObject({
@@ -52,6 +58,7 @@ const keptBack = z.looseObject({
 });
 
 const item = z.union([message, functionCall, functionOutput, mcpCall, approvalResponse, keptBack]);
+export type ContentPart = z.output<typeof part>;
 export type InputItem = z.output<typeof item>;
 
 const functionTool = z.strictObject({
@@ -98,6 +105,18 @@ const toolChoice = z.union([
   z.strictObject({ type: z.enum(["web_search", "web_search_preview", "file_search", "code_interpreter"]) }),
 ]);
 
+const textFormat = z.discriminatedUnion("type", [
+  z.strictObject({ type: z.literal("text") }),
+  z.strictObject({ type: z.literal("json_object") }),
+  z.strictObject({
+    type: z.literal("json_schema"),
+    name: z.string().regex(/^[a-zA-Z0-9_-]{1,64}$/, "must be 1 to 64 characters of a-z A-Z 0-9 _ -"),
+    description: text.nullish(),
+    schema: z.record(z.string(), z.unknown()),
+    strict: z.boolean().nullish(),
+  }),
+]);
+
 export const includable = [
   "web_search_call.action.sources",
   "file_search_call.results",
@@ -106,7 +125,8 @@ export const includable = [
   "reasoning.encrypted_content",
 ] as const;
 
-const request = z.strictObject({
+/** Also what /openapi.json shows. */
+export const requestShape = z.strictObject({
   model: text.nullish(),
   input: z.union([text, z.array(item)]).nullish(),
   instructions: text.nullish(),
@@ -124,9 +144,7 @@ const request = z.strictObject({
   temperature: z.number().min(0).max(2).nullish(),
   top_p: z.number().min(0).max(1).nullish(),
   include: z.array(z.enum(includable)).nullish(),
-  text: z
-    .strictObject({ format: z.strictObject({ type: z.literal("text") }).optional(), verbosity: text.nullish() })
-    .nullish(),
+  text: z.strictObject({ format: textFormat.nullish(), verbosity: text.nullish() }).nullish(),
   reasoning: z.looseObject({}).nullish(),
   truncation: z.enum(["auto", "disabled"]).nullish(),
   service_tier: z.enum(["auto", "default"]).nullish(),
@@ -137,11 +155,11 @@ const request = z.strictObject({
   prompt_cache_retention: text.nullish(),
 });
 
-export type ResponseRequest = z.output<typeof request>;
+export type ResponseRequest = z.output<typeof requestShape>;
 
 /** Throws an ApiError that names the field. */
 export function parseRequest(body: string): ResponseRequest {
-  const checked = request.safeParse(parsedJson(body));
+  const checked = requestShape.safeParse(parsedJson(body));
   if (checked.success) return checked.data;
   const { param, message } = problemOf(checked.error.issues[0]!);
   throw wrong(param, message, message.startsWith("Unknown parameter") ? "unknown_parameter" : "invalid_value");

@@ -1,7 +1,15 @@
 // From what a caller asks to what a run is given: the conversation, the tools it may use, and what is echoed.
 import { create } from "@bufbuild/protobuf";
 import type { BeginRequest } from "../../responses.js";
-import { ClientToolSchema, type RunOptions, RunOptionsSchema, ToolChoiceMode } from "../../thread/schema.js";
+import {
+  ClientToolSchema,
+  type RunOptions,
+  RunOptionsSchema,
+  type TextFormat,
+  TextFormatKind,
+  TextFormatSchema,
+  ToolChoiceMode,
+} from "../../thread/schema.js";
 import { wrong } from "./errors.js";
 import { readInput } from "./request-input.js";
 import type { RequestedTool, ResponseRequest } from "./request-shape.js";
@@ -60,10 +68,11 @@ export function understand(request: ResponseRequest, offered: Offered): Understo
     guardedTools: tools.guarded,
     clientTools: tools.functions.map((tool) => create(ClientToolSchema, tool)),
     ...choiceOf(request.tool_choice),
+    ...formatOf(request.text?.format),
   });
-  const { text, past, outputs, approvals } = input;
+  const { text, images, past, outputs, approvals } = input;
   return {
-    begin: { text, past, outputs, approvals, options, mcpServers: tools.servers },
+    begin: { text, images, past, outputs, approvals, options, mcpServers: tools.servers },
     previous,
     record: { echo: echoOf(request, model), input: input.items },
     isStream: request.stream === true,
@@ -89,6 +98,32 @@ function choiceOf(
   return { toolChoice: { mode: ToolChoiceMode.NAMED, toolName: hostedName(choice.type) } };
 }
 
+function formatOf(format: NonNullable<ResponseRequest["text"]>["format"]): { textFormat?: TextFormat } {
+  if (!format || format.type === "text") return {};
+  if (format.type === "json_object")
+    return { textFormat: create(TextFormatSchema, { kind: TextFormatKind.JSON_OBJECT }) };
+  const { name, description, schema, strict } = format;
+  return {
+    textFormat: create(TextFormatSchema, {
+      kind: TextFormatKind.JSON_SCHEMA,
+      name,
+      description: description ?? "",
+      schemaJson: JSON.stringify(schema),
+      ...(typeof strict === "boolean" && { strict }),
+    }),
+  };
+}
+
+/** Every key, as the protocol echoes it. */
+function echoedText(text: ResponseRequest["text"]): unknown {
+  const { format, verbosity } = text ?? {};
+  const said =
+    format?.type === "json_schema"
+      ? { ...format, description: format.description ?? null, strict: format.strict ?? null }
+      : (format ?? { type: "text" });
+  return { format: said, ...(verbosity && { verbosity }) };
+}
+
 function echoOf(request: ResponseRequest, model: string): Echo {
   return {
     model,
@@ -105,7 +140,7 @@ function echoOf(request: ResponseRequest, model: string): Echo {
     store: request.store ?? true,
     background: request.background ?? false,
     include: request.include ?? [],
-    text: { format: { type: "text" }, ...request.text },
+    text: echoedText(request.text),
     reasoning: { effort: null, summary: null, ...request.reasoning },
     truncation: request.truncation ?? "disabled",
     service_tier: "default",

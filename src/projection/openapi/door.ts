@@ -1,0 +1,14 @@
+// GET /openapi.json. Built when it is first asked for: most servers are never asked.
+import { answer } from "../../server/answer.js";
+import type { Door } from "../../server/exchange.js";
+import { openApiText } from "./document.js";
+
+export function createOpenApiDoor(): Door {
+  let text: string | undefined;
+  return (exchange) => {
+    if (exchange.path !== "/openapi.json" || exchange.method !== "GET") return false;
+    text ??= openApiText();
+    answer(exchange, { status: 200, headers: { "content-type": "application/json" }, text });
+    return true;
+  };
+}

@@ -1,0 +1,251 @@
+// Shapes of what leaves: items, the response, every event of a stream, errors and lists. They are what /openapi.json shows. The
+// compiler holds items to wire.ts; tests hold the whole to what servers really send.
+import { z } from "zod";
+import type { Item } from "./wire.js";
+
+const text = z.string();
+const index = z.int().min(0);
+const status = z.enum(["in_progress", "searching", "interpreting", "completed", "incomplete", "failed"]);
+const json = z.unknown();
+
+const annotation = z.strictObject({
+  type: z.literal("url_citation"),
+  start_index: index,
+  end_index: index,
+  url: text,
+  title: text,
+});
+const outputText = z.strictObject({
+  type: z.literal("output_text"),
+  text,
+  annotations: z.array(annotation),
+  logprobs: z.tuple([]),
+});
+const part = z.discriminatedUnion("type", [outputText, z.strictObject({ type: z.literal("refusal"), refusal: text })]);
+const summaryPart = z.strictObject({ type: z.literal("summary_text"), text });
+
+const items = {
+  MessageItem: z.strictObject({
+    id: text,
+    type: z.literal("message"),
+    status,
+    role: z.literal("assistant"),
+    content: z.array(part),
+  }),
+  ReasoningItem: z.strictObject({ id: text, type: z.literal("reasoning"), status, summary: z.array(summaryPart) }),
+  FunctionCallItem: z.strictObject({
+    id: text,
+    type: z.literal("function_call"),
+    status,
+    call_id: text,
+    name: text,
+    arguments: text,
+  }),
+  FunctionOutputItem: z.strictObject({
+    id: text,
+    type: z.literal("function_call_output"),
+    status,
+    call_id: text,
+    output: text,
+  }),
+  McpCallItem: z.strictObject({
+    id: text,
+    type: z.literal("mcp_call"),
+    status,
+    approval_request_id: text.nullable(),
+    server_label: text,
+    name: text,
+    arguments: text,
+    output: text.nullable(),
+    error: z
+      .discriminatedUnion("type", [
+        z.strictObject({ type: z.literal("mcp_protocol_error"), code: z.int(), message: text }),
+        z.strictObject({ type: z.literal("mcp_tool_execution_error"), content: z.array(json) }),
+        z.strictObject({ type: z.literal("http_error"), code: z.int(), message: text }),
+      ])
+      .nullable(),
+  }),
+  McpListItem: z.strictObject({
+    id: text,
+    type: z.literal("mcp_list_tools"),
+    server_label: text,
+    tools: z.array(z.strictObject({ name: text, description: text.nullable(), input_schema: json, annotations: json })),
+    error: text.exactOptional(),
+  }),
+  McpApprovalItem: z.strictObject({
+    id: text,
+    type: z.literal("mcp_approval_request"),
+    server_label: text,
+    name: text,
+    arguments: text,
+  }),
+  WebSearchItem: z.strictObject({
+    id: text,
+    type: z.literal("web_search_call"),
+    status,
+    action: z
+      .strictObject({
+        type: z.literal("search"),
+        query: text,
+        queries: z.array(text),
+        sources: z.array(json).exactOptional(),
+      })
+      .exactOptional(),
+  }),
+  FileSearchItem: z.strictObject({
+    id: text,
+    type: z.literal("file_search_call"),
+    status,
+    queries: z.array(text),
+    results: z.array(json).nullable(),
+  }),
+  CodeItem: z.strictObject({
+    id: text,
+    type: z.literal("code_interpreter_call"),
+    status,
+    code: text,
+    container_id: text,
+    outputs: z.array(z.strictObject({ type: z.literal("logs"), logs: text })).nullable(),
+  }),
+} as const satisfies Readonly<Record<string, z.ZodType<Item>>>;
+
+const item = z.discriminatedUnion("type", [
+  items.MessageItem,
+  items.ReasoningItem,
+  items.FunctionCallItem,
+  items.FunctionOutputItem,
+  items.McpCallItem,
+  items.McpListItem,
+  items.McpApprovalItem,
+  items.WebSearchItem,
+  items.FileSearchItem,
+  items.CodeItem,
+]);
+/** An item that wire.ts has and this file does not, or the other way round, does not compile. */
+type Same<A, B> = [A] extends [B] ? ([B] extends [A] ? true : never) : never;
+true satisfies Same<z.output<typeof item>["type"], Item["type"]>;
+
+const usage = z.strictObject({
+  input_tokens: index,
+  input_tokens_details: z.strictObject({ cached_tokens: index }),
+  output_tokens: index,
+  output_tokens_details: z.strictObject({ reasoning_tokens: index }),
+  total_tokens: index,
+});
+
+/** Every key is there, also where there is nothing to say. */
+const response = z.strictObject({
+  id: text,
+  object: z.literal("response"),
+  created_at: z.int(),
+  completed_at: z.int().nullable(),
+  status: z.enum(["queued", "in_progress", "completed", "incomplete", "failed", "cancelled"]),
+  error: z.strictObject({ code: text, message: text }).nullable(),
+  incomplete_details: z.strictObject({ reason: text }).nullable(),
+  output: z.array(item),
+  usage: usage.nullable(),
+  model: text,
+  instructions: text.nullable(),
+  previous_response_id: text.nullable(),
+  tools: z.array(json),
+  tool_choice: json,
+  parallel_tool_calls: z.boolean(),
+  temperature: z.number(),
+  top_p: z.number(),
+  max_output_tokens: z.int().nullable(),
+  max_tool_calls: z.int().nullable(),
+  metadata: z.record(text, text),
+  store: z.boolean(),
+  background: z.boolean(),
+  text: json,
+  reasoning: json,
+  truncation: text,
+  service_tier: text,
+  top_logprobs: z.int(),
+  presence_penalty: z.number(),
+  frequency_penalty: z.number(),
+  safety_identifier: text.nullable(),
+  prompt_cache_key: text.nullable(),
+  user: text.nullable(),
+});
+
+const heddle = z.strictObject({ summary: text }).describe("What the tool does or has done, in words for a person.");
+
+const event = <Type extends string, Fields extends z.core.$ZodLooseShape>(type: Type, fields: Fields) =>
+  z.strictObject({ type: z.literal(type), sequence_number: index, ...fields });
+
+const whole = { response };
+const place = { item_id: text, output_index: index };
+const inText = { ...place, content_index: index };
+const inSummary = { ...place, summary_index: index };
+/** Of a call: with the tool's name, and sometimes with words. */
+const stage = { ...place, name: text, heddle: heddle.optional() };
+
+const fields: Readonly<Record<string, z.core.$ZodLooseShape>> = {
+  "response.created": whole,
+  "response.queued": whole,
+  "response.in_progress": whole,
+  "response.completed": whole,
+  "response.failed": whole,
+  "response.incomplete": whole,
+  "response.output_item.added": { output_index: index, item, heddle: heddle.optional() },
+  "response.output_item.done": { output_index: index, item, heddle: heddle.optional() },
+  "response.content_part.added": { ...inText, part },
+  "response.content_part.done": { ...inText, part },
+  "response.output_text.delta": { ...inText, delta: text, logprobs: z.tuple([]) },
+  "response.output_text.annotation.added": { ...inText, annotation_index: index, annotation },
+  "response.output_text.done": { ...inText, text, logprobs: z.tuple([]) },
+  "response.refusal.delta": { ...inText, delta: text },
+  "response.refusal.done": { ...inText, refusal: text },
+  "response.reasoning_summary_part.added": { ...inSummary, part: summaryPart },
+  "response.reasoning_summary_part.done": { ...inSummary, part: summaryPart },
+  "response.reasoning_summary_text.delta": { ...inSummary, delta: text },
+  "response.reasoning_summary_text.done": { ...inSummary, text },
+  "response.function_call_arguments.delta": { ...stage, delta: text },
+  "response.function_call_arguments.done": { ...stage, arguments: text },
+  "response.mcp_call_arguments.delta": { ...stage, delta: text },
+  "response.mcp_call_arguments.done": { ...stage, arguments: text },
+  "response.mcp_call.in_progress": stage,
+  "response.mcp_call.completed": stage,
+  "response.mcp_call.failed": stage,
+  "response.mcp_list_tools.in_progress": stage,
+  "response.mcp_list_tools.completed": stage,
+  "response.mcp_list_tools.failed": stage,
+  "response.web_search_call.in_progress": stage,
+  "response.web_search_call.searching": stage,
+  "response.web_search_call.completed": stage,
+  "response.file_search_call.in_progress": stage,
+  "response.file_search_call.searching": stage,
+  "response.file_search_call.completed": stage,
+  "response.code_interpreter_call.in_progress": stage,
+  "response.code_interpreter_call_code.delta": { ...stage, delta: text },
+  "response.code_interpreter_call_code.done": { ...stage, code: text },
+  "response.code_interpreter_call.interpreting": stage,
+  "response.code_interpreter_call.completed": stage,
+};
+
+/** By type. */
+export const eventShapes: Readonly<Record<string, z.ZodType>> = Object.fromEntries(
+  Object.entries(fields).map(([type, own]) => [type, event(type, own)]),
+);
+
+const model = z.strictObject({ id: text, object: z.literal("model"), created: z.int(), owned_by: text });
+const list = <Data extends z.ZodType>(data: Data) => z.strictObject({ object: z.literal("list"), data: z.array(data) });
+
+/** Everything else that leaves, by its name in the document. */
+export const answerShapes = {
+  ...items,
+  Item: item,
+  Response: response,
+  ResponseDeleted: z.strictObject({ id: text, object: z.literal("response"), deleted: z.literal(true) }),
+  InputItems: list(z.looseObject({ id: text })).extend({
+    first_id: text.nullable(),
+    last_id: text.nullable(),
+    has_more: z.boolean(),
+  }),
+  Model: model,
+  Models: list(model),
+  ApiError: z.strictObject({
+    error: z.strictObject({ message: text, type: text, param: text.nullable(), code: text.nullable() }),
+  }),
+} as const;
