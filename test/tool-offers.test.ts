@@ -1,7 +1,7 @@
 // Executors that offer tools: what agents may call while they are there, and what is left when they are gone.
 import { describe, expect, test } from "vitest";
 import { newId } from "../src/thread/ids.js";
-import { ToolKind, ToolPolicy } from "../src/thread/schema.js";
+import { ApprovalDecision, Executor, ToolKind, ToolPolicy } from "../src/thread/schema.js";
 import type { OfferRequest } from "../src/tool-offers.js";
 import { called, clientToolOf, play, replies, said, send, tool, until, valuesOf } from "./support/agent.js";
 import { type Core, useCores } from "./support/core.js";
@@ -120,5 +120,46 @@ describe("OfferTools", () => {
     for await (const { payload } of frames) last.push(payload?.case);
     expect(last.at(-1)).toBe("closing");
     expect((await listed(core)).has("look")).toBe(false);
+  });
+});
+
+describe("a call runs where it was called", () => {
+  const asking = { policy: ToolPolicy.ASK };
+
+  async function asked(core: Core) {
+    const { threadId } = await send(core);
+    const events = await until(core, threadId, ({ payload }) => payload.case === "runSuspended");
+    const [question] = valuesOf(events, "toolCallApprovalRequested");
+    const { toolCallId, approvalSha256: sha256 } = question!;
+    const allow = () =>
+      core.toolCalls.answer(toolCallId, { decision: ApprovalDecision.ALLOWED, reason: "", resolvedBy: "", sha256 });
+    return { threadId, toolCallId, allow };
+  }
+
+  test.each([
+    { what: "a tool that is nowhere else", tools: [] },
+    { what: "one that the server has too", tools: [tool("look")] },
+  ])("$what: a yes while its executor is away hands it over, and it waits", async ({ tools }) => {
+    const core = openCore({ model: replies(called({ name: "look" }), said("Done.")), tools });
+    const { vanish } = await offer(core, { tools: [clientToolOf("look", asking)] });
+    const { threadId, toolCallId, allow } = await asked(core);
+    vanish();
+    await allow();
+    const events = await until(core, threadId, ({ payload }) =>
+      ["toolCallStarted", "toolCallComplete"].includes(payload.case ?? ""),
+    );
+    expect(valuesOf(events, "toolCallStarted")).toMatchObject([{ toolCallId, executor: Executor.CLIENT }]);
+  });
+
+  test("an executor that comes while somebody is asked does not get what is the server's", async () => {
+    const own = tool("look", undefined, { policy: "ask" });
+    const core = openCore({ model: replies(called({ name: "look" }), said("Done.")), tools: [own] });
+    const { threadId, allow } = await asked(core);
+    await offer(core);
+    await allow();
+    const events = await until(core, threadId, ({ payload }) =>
+      ["toolCallStarted", "toolCallComplete"].includes(payload.case ?? ""),
+    );
+    expect(valuesOf(events, "toolCallStarted")).toMatchObject([{ executor: Executor.SERVER }]);
   });
 });

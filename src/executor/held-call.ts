@@ -15,8 +15,8 @@ import { answerMs, type ExecutorServer, patience } from "./executor-server.js";
 
 /** The call is not ours any more: it is over, or its thread is gone. */
 export class CallLost extends Error {
-  constructor(cause: ConnectError) {
-    super(cause.rawMessage, { cause });
+  constructor(message: string, cause?: ConnectError) {
+    super(message, { cause });
   }
 }
 
@@ -126,7 +126,8 @@ export class HeldCall {
     try {
       await insist(() => request({ signal, timeoutMs: answerMs }), patience(server, signal));
     } catch (reason) {
-      throw isLost(reason) ? new CallLost(ConnectError.from(reason)) : reason;
+      const error = ConnectError.from(reason);
+      throw isLost(reason) ? new CallLost(error.rawMessage, error) : reason;
     }
   }
 }

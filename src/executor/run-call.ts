@@ -11,6 +11,7 @@ import { endingOf } from "../loop/stop.js";
 import { limits } from "../thread/limits.js";
 import { ContentRole, ToolCallOutcome } from "../thread/schema.js";
 import { cleanSummary } from "../thread/summary.js";
+import { stateFromWire } from "../thread/tool-call.js";
 import { checkInput } from "../tool/check-input.js";
 import type { Preview, ToolDefinition } from "../tool/tool.js";
 import type { ExecutorEvent, ShownCall } from "./executor-events.js";
@@ -77,7 +78,9 @@ export async function runCall(parts: CallParts, given: CallToRun): Promise<void>
 
 async function run({ server, settings }: CallParts, given: CallToRun, line: ReportLine): Promise<CallEnd> {
   const { call, tool, scope, signal, approved } = given;
-  const { input: text } = await readCall(server, call.toolCallId, signal);
+  const { call: known, input: text } = await readCall(server, call.toolCallId, signal);
+  // The claim may have been lost meanwhile: this process slept, or its network did.
+  if (known && stateFromWire(known.state) === "over") throw new CallLost("the call is over");
   const checked = checkInput(tool, text);
   if (!checked.ok) return refused(checked.kind, checked.message);
   if (approved !== undefined && !(await isAsApproved(given, { input: checked.input, settings }))) return changed;

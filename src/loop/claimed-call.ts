@@ -68,14 +68,13 @@ export interface Report {
 
 /** False when the report was stored before: it is not stored twice. */
 export function reportCall(draft: ThreadDraft, toolCallId: string, report: Report): boolean {
-  const { claim } = openCall(draft, toolCallId);
   const { reportSequence, outputs, progress } = report;
-  if (claim && reportSequence > 0n) {
-    if (reportSequence <= claim.reportSequence) return false;
-    draft.noteClaim(toolCallId, { ...claim, reportSequence });
-  }
+  if (reportSequence > 0n && reportSequence <= (openCall(draft, toolCallId).claim?.reportSequence ?? 0n)) return false;
   for (const output of outputs) recordOutput(draft, toolCallId, output);
   if (progress) record(draft, { case: "toolCallProgress", value: { ...progress, toolCallId } });
+  // Last: the number of a report that is refused is still to come.
+  const { claim } = openCall(draft, toolCallId);
+  if (claim && reportSequence > 0n) draft.noteClaim(toolCallId, { ...claim, reportSequence });
   return true;
 }
 

@@ -37,6 +37,13 @@ export interface UnfinishedCall {
   /** The question that was asked of a person. Undefined: none. */
   readonly asked: Asked | undefined;
   readonly isStarted: boolean;
+  /** As whose tool it was called: what has that name by now may be another's. */
+  readonly calledAs: CalledAs;
+}
+
+export interface CalledAs {
+  readonly title: string;
+  readonly isClients: boolean;
 }
 
 export interface Asked {
@@ -108,6 +115,7 @@ interface FoldedCall {
   summary: string;
   message: string;
   asked: UnfinishedCall["asked"];
+  readonly calledAs: CalledAs;
 }
 
 type Completed = Extract<ThreadEvent["payload"], { case: "messageCompleted" }>["value"];
@@ -207,7 +215,7 @@ export class ConversationFold {
     if (role === Role.ASSISTANT) this.#spoken.push(message);
   }
 
-  #create({ toolCallId, toolName, index }: Created): void {
+  #create({ toolCallId, toolName, index, title, source }: Created): void {
     this.#nextReply();
     const id = toolCallId as ToolCallId;
     const call: FoldedCall = {
@@ -221,6 +229,7 @@ export class ConversationFold {
       summary: "",
       message: "",
       asked: undefined,
+      calledAs: { title, isClients: source?.source.case === "client" },
     };
     this.#calls.set(id, call);
     this.#called.push(call);
@@ -275,12 +284,12 @@ async function asked(log: EventLog, key: ThreadKey, { turn, shown }: SpokenTurn<
 async function unfinishedTurn(log: EventLog, key: ThreadKey, { text, calls }: AssistantTurn): Promise<UnfinishedTurn> {
   const unfinished: UnfinishedCall[] = [];
   for (const call of calls) {
-    const { id, name, asked, outcome, isStarted } = call;
+    const { id, name, asked, outcome, isStarted, calledAs } = call;
     const input = await inputText(log, key, call);
     const over = isOpen(call)
       ? undefined
       : { text: await resultText(log, key, call), isError: outcome !== ToolCallOutcome.SUCCEEDED };
-    unfinished.push({ id, name, input, over, asked, isStarted });
+    unfinished.push({ id, name, input, over, asked, isStarted, calledAs });
   }
   return { text, calls: unfinished };
 }

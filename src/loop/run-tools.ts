@@ -1,12 +1,20 @@
 // The tools of one run: those that every run has, those of MCP servers, and those that clients run. They are fixed while the model
 // answers, and may change between two replies: a server's list has changed, an executor has come or gone.
-import { type ClientTool, type RunOptions, type ThreadDocument, ToolChoiceMode } from "../thread/schema.js";
+import { create } from "@bufbuild/protobuf";
+import {
+  type ClientTool,
+  ClientToolSchema,
+  type RunOptions,
+  type ThreadDocument,
+  ToolChoiceMode,
+} from "../thread/schema.js";
 import { clientTool } from "../tool/client/client-tool.js";
 import type { OfferedTools } from "../tool/client/offered-tools.js";
 import { mcpPrefix } from "../tool/policy.js";
 import { ToolRegistry } from "../tool/registry.js";
 import type { ToolDefinition } from "../tool/tool.js";
 import type { ThreadServer, ToolOffer, ToolServer, ToolServers } from "../tool/tool-server.js";
+import type { CalledAs } from "./conversation.js";
 import { isNamed } from "./tool-names.js";
 
 /** Where tools come from. */
@@ -60,6 +68,16 @@ export class RunTools {
   get registry(): ToolRegistry {
     this.#registry ??= this.#compose();
     return this.#registry;
+  }
+
+  /**
+   * The tool of a call that was there before: it runs where it was called, and nowhere else. A client's may be away for a while; its
+   * call waits for it.
+   */
+  calledAs(name: string, { title, isClients }: CalledAs): ToolDefinition | undefined {
+    const tool = this.registry.get(name);
+    if ((tool?.origin?.kind === "client") === isClients) return tool;
+    return isClients ? clientTool(create(ClientToolSchema, { name, title }), "") : this.#supply.tools.get(name);
   }
 
   /** Servers whose tools the run could use. */

@@ -14,7 +14,7 @@ export const unfinishedReply = (run: Run, { text, calls }: UnfinishedTurn, docum
 });
 
 function callInput(run: Run, call: UnfinishedCall, document: RunDocument): CallInput {
-  const tool = run.tools.get(call.name);
+  const tool = run.toolbox.calledAs(call.name, call.calledAs);
   const checked = tool && checkInput(tool, call.input);
   const summary = tool && checked?.ok ? describe(tool, checked.input) : "";
   const standing = standingOf(call, document);

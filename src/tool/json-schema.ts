@@ -1,14 +1,16 @@
 // JSON Schemas that strangers wrote (MCP servers, clients), as types that inputs and results are checked against. They are read
-// and never compiled to code, and their patterns are never run: one that takes for ever on some text would stop the server.
-// Whoever wrote them checks them again.
+// and never compiled to code, and nothing in them may take for ever on some value, which would stop the server: patterns are never
+// run, and a few schemas that refer to each other twice are given up. Whoever wrote them checks them again.
 import { type Schema, Validator } from "@cfworker/json-schema";
 import { z } from "zod";
 import type { JsonSchema } from "./tool.js";
 
 /** Contract: an input that the type refuses, the schema refuses. A schema that cannot be used allows everything. */
 export function schemaType(schema: JsonSchema): z.ZodType {
-  const validator = new Validator(withoutPatterns(schema) as Schema, "2020-12");
+  const looks = new Looks();
+  const validator = new Validator(bounded(schema, looks) as Schema, "2020-12");
   return z.unknown().superRefine((value, context) => {
+    looks.begin();
     const problem = problemOf(validator, value);
     if (problem) context.addIssue({ code: "custom", ...problem });
   });
@@ -29,7 +31,7 @@ function problemOf(validator: Validator, value: unknown): Problem | undefined {
       .concat(errors);
     return { path: pathOf(inner.instanceLocation), message: inner.error.replace(/\.$/, "") };
   } catch {
-    // A reference that leads nowhere, an unknown type: not the input's fault.
+    // A reference that leads nowhere, an unknown type, too many looks: not the input's fault.
     return undefined;
   }
 }
@@ -54,21 +56,46 @@ function decoded(part: string): string {
 /** Schemas inside one another. What is deeper is taken as allowing everything. */
 const deepest = 64;
 
-function withoutPatterns(schema: unknown, depth = 0): unknown {
+/** For one value: half a second or so. Forty small schemas can ask for more than there is time. */
+const mostLooks = 200_000;
+
+/** How often schemas were looked at for one value. */
+class Looks {
+  #left = 0;
+
+  begin(): void {
+    this.#left = mostLooks;
+  }
+
+  /** The validator reads every keyword of a schema each time that it comes to it: this one counts. */
+  count(schema: object): object {
+    const { $recursiveAnchor: value } = schema as JsonSchema;
+    const get = (): unknown => {
+      if (--this.#left < 0) throw new Error("the schema asks for too much");
+      return value;
+    };
+    return Object.defineProperty(schema, "$recursiveAnchor", { get, enumerable: false });
+  }
+}
+
+function bounded(schema: unknown, looks: Looks, depth = 0): unknown {
   if (typeof schema !== "object" || schema === null) return schema;
   if (depth > deepest) return {};
-  if (Array.isArray(schema)) return schema.map((inner) => withoutPatterns(inner, depth + 1));
+  if (Array.isArray(schema)) return schema.map((inner) => bounded(inner, looks, depth + 1));
   const named = "patternProperties" in schema;
-  return Object.fromEntries(
-    Object.entries(schema)
-      .filter(([key, value]) => !isPattern(key, value) && !(named && closing.has(key)))
-      .map(([key, value]) => [key, literal.has(key) ? value : withoutPatterns(value, depth + 1)]),
+  return looks.count(
+    Object.fromEntries(
+      Object.entries(schema)
+        .filter(([key, value]) => !isEndless(key, value) && !(named && closing.has(key)))
+        .map(([key, value]) => [key, literal.has(key) ? value : bounded(value, looks, depth + 1)]),
+    ),
   );
 }
 
 /** A property may be called `pattern`, too: its value is then a schema. */
-const isPattern = (key: string, value: unknown): boolean =>
+const isEndless = (key: string, value: unknown): boolean =>
   (key === "pattern" && typeof value === "string") ||
+  (key === "uniqueItems" && typeof value === "boolean") ||
   (key === "format" && typeof value === "string") ||
   key === "patternProperties";
 

@@ -116,6 +116,26 @@ describe("a call", () => {
     expect(bench.core.feeds.lasting.size).toBe(0);
   });
 
+  test("that was given up before its input had come is not run any more", async () => {
+    const model = replies(called({ name: "look" }), said("Done."));
+    let isCut = true;
+    let runs = 0;
+    const look = tool("look", async () => {
+      runs++;
+      return {};
+    });
+    const losesRequest = (method: string): boolean =>
+      method === "ReportToolCall" || (isCut && method === "GetToolCall");
+    const bench = await open({ model, here: [look], executor: { leaseMs: 1_000 }, losesRequest });
+    const { threadId } = await send(bench.core);
+    const events = await until(bench.core, threadId, isCase("toolCallComplete"));
+    expect(valuesOf(events, "toolCallComplete")).toMatchObject([{ error: { kind: "executor_lost" } }]);
+    isCut = false;
+    await bench.until("ended");
+    expect(runs).toBe(0);
+    expect(bench.of("ended")).toMatchObject([{ outcome: ToolCallOutcome.CANCELLED }]);
+  });
+
   test("of a tool that is not here is left alone", async () => {
     const model = replies(called({ name: "theirs" }, { name: "look" }), said("Done."));
     const bench = await open({ model, here: [tool("look")], tools: [tool("theirs")] });

@@ -242,6 +242,22 @@ describe("claims", () => {
     checkLog(await end(core, threadId));
   });
 
+  test("a report that is refused has not used its number up", async () => {
+    const { core, toolCallId, threadId } = await waiting();
+    await executor(core, toolCallId).claim();
+    const report = (completed: number) =>
+      core.executorCalls.report(toolCallId, tokens.ours, {
+        outputs: [],
+        progress: { message: "half", completed },
+        reportSequence: 1n,
+      });
+    await expect(report(-1)).rejects.toMatchObject({ code: "invalid_event" });
+    await report(1);
+    await report(1);
+    const events = await storedEvents(core, threadId);
+    expect(valuesOf(events, "toolCallProgress")).toMatchObject([{ message: "half", completed: 1 }]);
+  });
+
   test("secrets in what a client sends are not stored (T5)", async () => {
     const secret = "hunter2-hunter2-hunter2";
     const { core, toolCallId, threadId } = await waiting({ secrets: [secret] });

@@ -33,11 +33,16 @@ const keptMs = 4_000;
 const connectMs = 15_000;
 const headerBytes = 64 * 1024;
 
-/** `guard`: undefined where the operator has named the server. `onAnswer`: sees the body of each answer before it is read. */
-export function httpFetch(
-  guard: AddressGuard | undefined,
-  onAnswer: (init: RequestInit, body: Readable) => void = () => {},
-): HttpFetch {
+/** Who sees what becomes of a request. */
+export interface HttpWatcher {
+  /** It is on its way; `letGo` ends it, and its answer. */
+  onSent(init: RequestInit, letGo: () => void): void;
+  /** Its answer is there, and its body was not read yet. */
+  onAnswer(init: RequestInit, body: Readable): void;
+}
+
+/** `guard`: undefined where the operator has named the server. */
+export function httpFetch(guard: AddressGuard | undefined, watcher?: HttpWatcher): HttpFetch {
   const agents = {
     "http:": new HttpAgent({ keepAlive: true, timeout: keptMs }),
     "https:": new HttpsAgent({ keepAlive: true, timeout: keptMs }),
@@ -51,8 +56,9 @@ export function httpFetch(
       const options = guard
         ? onSocket(url, await guardedSocket(url, guard, signal))
         : { agent: agents[url.protocol as "http:" | "https:"] };
-      const answer = await send(url, { ...init, signal }, options);
-      return responseOf(answer, (body) => onAnswer(init, body));
+      const onSent = (letGo: () => void): void => watcher?.onSent(init, letGo);
+      const answer = await send(url, { ...init, signal, onSent }, options);
+      return responseOf(answer, (body) => watcher?.onAnswer(init, body));
     },
     close: () => {
       for (const agent of Object.values(agents)) agent.destroy();
@@ -94,6 +100,7 @@ const onSocket = (url: URL, socket: Socket): RequestOptions => ({
 
 interface Sending extends RequestInit {
   readonly signal: AbortSignal;
+  onSent(letGo: () => void): void;
 }
 
 function send(url: URL, init: Sending, options: RequestOptions): Promise<IncomingMessage> {
@@ -133,6 +140,7 @@ function send(url: URL, init: Sending, options: RequestOptions): Promise<Incomin
     });
     request.once("response", resolve);
     request.end(body);
+    init.onSent(() => void request.destroy());
   });
 }
 
@@ -180,11 +188,13 @@ function responseOf(answer: IncomingMessage, onBody: (body: Readable) => void): 
 }
 
 const lineFeed = 0x0a;
+const carriageReturn = 0x0d;
 
-/** Passes on what it is given, until one message of it is too long. */
+/** Passes on what it is given, until one message of it is too long. In a stream of events an empty line ends each. */
 class Bounded extends Transform {
   readonly #isStream: boolean;
-  #bytes = 0;
+  #messageBytes = 0;
+  #lineBytes = 0;
 
   constructor(isStream: boolean) {
     super();
@@ -192,9 +202,22 @@ class Bounded extends Transform {
   }
 
   override _transform(piece: Buffer, _: BufferEncoding, done: TransformCallback): void {
-    const lastLine = this.#isStream ? piece.lastIndexOf(lineFeed) : -1;
-    this.#bytes = lastLine < 0 ? this.#bytes + piece.length : piece.length - lastLine;
-    if (this.#bytes <= bounds.messageBytes) done(null, piece);
+    if (this.#isStream) this.#count(piece);
+    else this.#messageBytes += piece.length;
+    if (this.#messageBytes <= bounds.messageBytes) done(null, piece);
     else done(new SessionError({ kind: "lost" }, "the server sent a message that is too long"));
+  }
+
+  #count(piece: Buffer): void {
+    let from = 0;
+    for (let end = piece.indexOf(lineFeed); end >= 0; end = piece.indexOf(lineFeed, from)) {
+      const isBare = end > from && piece[end - 1] === carriageReturn ? end - from === 1 : end === from;
+      const isEmpty = isBare && this.#lineBytes === 0;
+      this.#messageBytes = isEmpty ? 0 : this.#messageBytes + end + 1 - from;
+      this.#lineBytes = 0;
+      from = end + 1;
+    }
+    this.#lineBytes += piece.length - from;
+    this.#messageBytes += piece.length - from;
   }
 }

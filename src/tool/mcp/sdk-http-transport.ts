@@ -33,7 +33,8 @@ const leaveMs = 1_000;
 export const lostAnswer = Object.freeze({ lost: true });
 
 interface OpenRequest {
-  answer?: Readable;
+  /** Ends it, and its answer, which need not have begun. */
+  letGo(): void;
   /** The server has said how to go on listening. */
   isResumable: boolean;
   hasEnded: boolean;
@@ -50,7 +51,13 @@ export class SdkHttpTransport implements Transport {
   readonly #open = new Map<unknown, OpenRequest>();
 
   constructor({ url, headers, guard }: Address) {
-    this.#http = httpFetch(guard, (init, answer) => this.#answered(init, answer));
+    this.#http = httpFetch(guard, {
+      onSent: (init, letGo) => {
+        const request = this.#open.get(requestIdOf(init));
+        if (request) request.letGo = letGo;
+      },
+      onAnswer: (init, answer) => this.#answered(init, answer),
+    });
     this.#inner = new StreamableHTTPClientTransport(new URL(url), {
       requestInit: { headers: { "user-agent": "heddle", ...headers } },
       fetch: this.#http.fetch,
@@ -81,7 +88,7 @@ export class SdkHttpTransport implements Transport {
 
   async send(message: JSONRPCMessage): Promise<void> {
     const id = "method" in message && "id" in message ? message.id : undefined;
-    const request: OpenRequest = { isResumable: false, hasEnded: false };
+    const request: OpenRequest = { letGo: () => {}, isResumable: false, hasEnded: false };
     if (id !== undefined) this.#open.set(id, request);
     const onresumptiontoken = (): void => {
       request.isResumable = true;
@@ -99,18 +106,16 @@ export class SdkHttpTransport implements Transport {
     const late = new Promise<void>((resolve) => void setTimeout(resolve, bounds.closeMs / 2).unref());
     await Promise.race([this.#inner.terminateSession().catch(() => {}), late]);
     await this.#inner.close();
-    for (const { answer } of this.#open.values()) answer?.destroy();
+    for (const { letGo } of this.#open.values()) letGo();
     this.#open.clear();
     this.#http.close();
   }
 
   /** The SDK gives a stream's end to nobody. */
-  #answered({ method, body }: RequestInit, answer: Readable): void {
-    if (method !== "POST" || typeof body !== "string") return;
-    const id = requestIdOf(body);
+  #answered(init: RequestInit, answer: Readable): void {
+    const id = requestIdOf(init);
     const request = this.#open.get(id);
     if (!request) return;
-    request.answer = answer;
     answer.once("close", () => {
       setTimeout(() => {
         request.hasEnded = true;
@@ -134,7 +139,7 @@ export class SdkHttpTransport implements Transport {
   #leave(id: unknown): void {
     const request = this.#open.get(id);
     this.#open.delete(id);
-    if (request?.answer) setTimeout(() => request.answer?.destroy(), leaveMs).unref();
+    if (request) setTimeout(() => request.letGo(), leaveMs).unref();
   }
 
   #worded(error: unknown): unknown {
@@ -152,8 +157,9 @@ export class SdkHttpTransport implements Transport {
   }
 }
 
-/** The SDK writes the id last. */
-function requestIdOf(body: string): unknown {
+/** Undefined for what is no request. The SDK writes the id last. */
+function requestIdOf({ method, body }: RequestInit): unknown {
+  if (method !== "POST" || typeof body !== "string") return undefined;
   const [, digits] = /"id":(\d+)\}$/.exec(body.slice(-40)) ?? [];
   return digits === undefined ? undefined : Number(digits);
 }

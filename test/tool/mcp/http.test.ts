@@ -1,10 +1,14 @@
 // A real server in a process of its own, over streamable HTTP.
+import { once } from "node:events";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
-import { createServer } from "node:http";
+import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { Readable } from "node:stream";
+import { text } from "node:stream/consumers";
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
+import { httpFetch } from "../../../src/tool/mcp/http-fetch.js";
 import { McpServers } from "../../../src/tool/mcp/mcp-servers.js";
 import { freePort, type HttpServer, startEverythingHttp, startOddHttp } from "../../support/mcp/servers.js";
 import { address, callContext, failure, known, useServers } from "./support.js";
@@ -50,6 +54,73 @@ test("a call that is called off is told to the server, and lets go of its connec
   stop.abort(new Error("Cancelled: enough"));
   await expect(running).rejects.toThrow("Cancelled: enough");
   await vi.waitFor(async () => expect(await toldBy()).toContain("called off: Cancelled: enough"), { timeout: 10_000 });
+});
+
+test("a call that is called off before its answer has begun lets go of its connection, too", async () => {
+  let hang: (request: IncomingMessage) => void;
+  const hung = new Promise<IncomingMessage>((resolve) => {
+    hang = resolve;
+  });
+  const silent = createServer(async (request, response) => {
+    const { id, method } = request.method === "POST" ? JSON.parse(await text(request)) : {};
+    if (method === "tools/call") return hang(request);
+    if (id === undefined) return response.writeHead(request.method === "POST" ? 202 : 405).end();
+    const results: Record<string, object> = {
+      initialize: {
+        protocolVersion: "2025-06-18",
+        capabilities: { tools: {} },
+        serverInfo: { name: "s", version: "1" },
+      },
+      "tools/list": { tools: [{ name: "wait", inputSchema: { type: "object" } }] },
+    };
+    response
+      .setHeader("content-type", "application/json")
+      .end(JSON.stringify({ jsonrpc: "2.0", id, result: results[method] }));
+  });
+  await new Promise<void>((resolve) => silent.listen(0, "127.0.0.1", resolve));
+  try {
+    const { call } = connect(address(`http://127.0.0.1:${(silent.address() as AddressInfo).port}/mcp`));
+    const stop = new AbortController();
+    const running = call("wait", {}, { signal: stop.signal });
+    running.catch(() => {});
+    const { socket } = await hung;
+    const closed = once(socket, "close");
+    stop.abort(new Error("Cancelled"));
+    await expect(running).rejects.toThrow("Cancelled");
+    await closed;
+  } finally {
+    silent.closeAllConnections();
+    silent.close();
+  }
+});
+
+test("a message over many lines is bounded like any other; many messages are not", async () => {
+  const line = `data: ${"x".repeat(1024 * 1024)}\n`;
+  const lengthy = createServer((request, response) => {
+    response.setHeader("content-type", "text/event-stream");
+    const end = request.url === "/one" ? "" : "\n";
+    Readable.from(
+      (function* () {
+        for (let sent = 0; sent < 70; sent++) yield `${line}${end}`;
+      })(),
+    ).pipe(response);
+  });
+  await new Promise<void>((resolve) => lengthy.listen(0, "127.0.0.1", resolve));
+  const http = httpFetch(undefined);
+  const bytesOf = async (path: string): Promise<number> => {
+    let bytes = 0;
+    const { body } = await http.fetch(`http://127.0.0.1:${(lengthy.address() as AddressInfo).port}${path}`);
+    for await (const piece of body!) bytes += piece.length;
+    return bytes;
+  };
+  try {
+    await expect(bytesOf("/one")).rejects.toThrow("a message that is too long");
+    expect(await bytesOf("/many")).toBe(70 * (line.length + 1));
+  } finally {
+    http.close();
+    lengthy.closeAllConnections();
+    lengthy.close();
+  }
 });
 
 test("a session that the server has forgotten is begun anew, and the call that was refused is sent there", async () => {
