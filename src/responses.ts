@@ -177,9 +177,9 @@ export class Responses {
       const said: PastEntry[] =
         message.text === "" ? [] : [{ kind: "message", role: message.role, text: message.text }];
       if (message.role === "user") return said;
-      const calls = message.calls.map(({ id, name, input }): PastEntry => {
+      const calls = message.calls.map(({ id, name, input }, index): PastEntry => {
         const { text = "", isError = true } = results.get(id) ?? {};
-        return { kind: "call", name, input, output: text, isError };
+        return { kind: "call", name, input, output: text, isError, isTogether: index > 0 };
       });
       return [...said, ...calls];
     });

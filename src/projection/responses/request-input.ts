@@ -23,10 +23,10 @@ export function readInput(input: string | readonly InputItem[], hasPrevious: boo
     outputs: [] as Output[],
     approvals: [] as Approval[],
   };
-  const called = new Map<string, { name: string; input: string; index: number }>();
+  const called = new Map<string, Called>();
   for (const [index, item] of items.entries()) take(read, item, { index, called, hasPrevious });
-  const [open] = called.values();
-  if (open) throw wrong("input", `No tool output found for function call ${[...called.keys()][0]?.slice(0, 100)}.`);
+  const [open] = [...called].flatMap(([id, { output }]) => (output === undefined ? [id] : []));
+  if (open !== undefined) throw wrong("input", `No tool output found for function call ${open.slice(0, 100)}.`);
   const last = read.past.at(-1);
   const isUsers = last?.kind === "message" && last.role === "user";
   const text = isUsers ? last.text : "";
@@ -39,9 +39,16 @@ export function readInput(input: string | readonly InputItem[], hasPrevious: boo
 type Output = BeginRequest["outputs"][number];
 type Approval = BeginRequest["approvals"][number];
 
+interface Called {
+  readonly name: string;
+  readonly input: string;
+  output: string | undefined;
+}
+
 interface Around {
   readonly index: number;
-  readonly called: Map<string, { name: string; input: string; index: number }>;
+  /** Those of one reply, until all of them have their outputs. */
+  readonly called: Map<string, Called>;
   readonly hasPrevious: boolean;
 }
 
@@ -59,14 +66,14 @@ function take(
   }
   switch (item.type) {
     case "function_call":
-      called.set(item.call_id, { name: item.name, input: item.arguments, index });
+      called.set(item.call_id, { name: item.name, input: item.arguments, output: undefined });
       return;
     case "function_call_output": {
       const output = typeof item.output === "string" ? item.output : item.output.map(({ text }) => text).join("\n");
       const call = called.get(item.call_id);
-      called.delete(item.call_id);
-      if (call) read.past.push({ kind: "call", name: call.name, input: call.input, output, isError: false });
+      if (call) call.output = output;
       else read.outputs.push({ toolCallId: answered(item.call_id, `${param}.call_id`, hasPrevious), output });
+      read.past.push(...takeWhole(called));
       return;
     }
     case "mcp_call":
@@ -76,6 +83,7 @@ function take(
         input: item.arguments,
         output: item.output ?? "",
         isError: !item.output,
+        isTogether: false,
       });
       return;
     case "mcp_approval_response": {
@@ -88,6 +96,21 @@ function take(
     default:
       return;
   }
+}
+
+/** The calls of a reply, in its order, once all of them have their outputs. */
+function takeWhole(called: Map<string, Called>): Past[] {
+  const calls = [...called.values()];
+  if (calls.some(({ output }) => output === undefined)) return [];
+  called.clear();
+  return calls.map(({ name, input, output = "" }, index) => ({
+    kind: "call",
+    name,
+    input,
+    output,
+    isError: false,
+    isTogether: index > 0,
+  }));
 }
 
 /** A call of the response before. */
