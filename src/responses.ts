@@ -69,8 +69,9 @@ export class Responses {
 
   /** Resolves once it has begun. */
   async begin(request: BeginRequest, previous?: Segment): Promise<Segment> {
-    if (!previous) return this.#beginThread(request, []);
-    const { key, document, response, next } = await this.#find(previous);
+    const before = previous ?? (await this.#askedBy(request.approvals[0]?.toolCallId));
+    if (!before) return this.#beginThread(request, []);
+    const { key, document, response, next } = await this.#find(before);
     // Somebody has gone on from it already: this is another way to go on.
     if (next) return this.#beginThread(request, await this.#pastOf(key, next.firstSequence - 1n));
     if (document.runId === response.runId) return this.#goOn(key, response, request);
@@ -165,6 +166,16 @@ export class Responses {
       return { answered, asked: request.options };
     });
     return { threadId: key.threadId, first };
+  }
+
+  /** The response that asked whether the call may run: it is the last one of its thread. */
+  async #askedBy(toolCallId: string | undefined): Promise<Segment | undefined> {
+    if (toolCallId === undefined) return undefined;
+    const call = await this.#parts.log.readCall(defaultTenant, toolCallId as ToolCallId);
+    const stored = call && (await this.#parts.log.readThread(keyOf(call.threadId)));
+    const last = stored && !stored.removed && fromBinary(ThreadDocumentSchema, stored.document).responses.at(-1);
+    if (!last) throw new HeddleError("approval_not_pending", "There is no such approval request");
+    return { threadId: call.threadId, first: last.firstSequence };
   }
 
   async #pastOf(key: ThreadKey, upTo: bigint): Promise<PastEntry[]> {

@@ -1,6 +1,6 @@
 // Agents of OpenAI's agents SDK run on a real server: its functions run here, in the test, and Heddle's tools run there.
 import { existsSync } from "node:fs";
-import { mkdir, writeFile } from "node:fs/promises";
+import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import {
   Agent,
@@ -37,6 +37,7 @@ const script: Script = {
         { expect: { lastTool: "sun in Rome" }, events: [{ text: "Rain in Ulm, sun in Bonn and Rome." }] },
       ],
     },
+    { user: { exact: "Anything else?" }, replies: [{ events: [{ text: "That was all." }] }] },
     {
       user: { exact: "Look into everything" },
       replies: [
@@ -171,9 +172,12 @@ describe("tools of the server", () => {
   });
 
   test.each([
-    ["denied", false],
-    ["allowed", true],
-  ])("an approval that the agent asks for: %s", async (_, isAllowed) => {
+    ["denied, with the history in the input", false, async () => ({})],
+    ["denied, with previous_response_id", false, () => chained()],
+    ["allowed, with the history in the input", true, async () => ({})],
+    ["allowed, with previous_response_id", true, () => chained()],
+  ])("an approval that the agent asks for: %s", async (_, isAllowed, optionsOf) => {
+    await rm(join(server.dir, "note.txt"), { force: true });
     const agent = agentWith([
       hostedMcpTool({
         serverLabel: "heddle",
@@ -182,10 +186,11 @@ describe("tools of the server", () => {
         onApproval: async () => ({ approve: isAllowed, reason: "because" }),
       }),
     ]);
-    // The answer refers to a question of the response before: the server keeps that one.
-    const { previousResponseId } = await chained();
-    const result = await runner.run(agent, "Write it", { previousResponseId });
+    const result = await runner.run(agent, "Write it", await optionsOf());
     expect(result.finalOutput).toBe("That is that.");
     expect(existsSync(join(server.dir, "note.txt"))).toBe(isAllowed);
+    // What came of it is told as history from now on.
+    const again = await runner.run(agent, [...result.history, { role: "user", content: "Anything else?" }]);
+    expect(again.finalOutput).toBe("That was all.");
   });
 });

@@ -253,6 +253,26 @@ describe.each(sdks)("$sdk", ({ Client }) => {
       expect(response.output_text).toBe("You go to Bonn.");
     });
 
+    test("parallel calls in the history are one reply of the model, whatever the order of their outputs", async () => {
+      const client = open();
+      const first = await client.responses.create({
+        input: "Weather in Ulm and Bonn?",
+        tools: [weather],
+        store: false,
+      });
+      const [ulm, bonn] = ofType(first.output, "function_call");
+      const second = await run(client, {
+        input: [
+          { role: "user", content: "Weather in Ulm and Bonn?" },
+          ...(first.output as OpenAI.Responses.ResponseInputItem[]),
+          answerTo(bonn!, "sun"),
+          answerTo(ulm!, "rain"),
+        ],
+        tools: [weather],
+      });
+      expect(second.output_text).toBe("Rain in Ulm, sun in Bonn.");
+    });
+
     test("one that is called as a tool of the server is the caller's", async () => {
       const client = open();
       const tools = [{ ...weather, name: "read_file" }, { type: "web_search" as const }];

@@ -24,7 +24,9 @@ export function readInput(input: string | readonly InputItem[], hasPrevious: boo
     approvals: [] as Approval[],
   };
   const called = new Map<string, Called>();
-  for (const [index, item] of items.entries()) take(read, item, { index, called, hasPrevious });
+  const lastOutput = items.findLastIndex(isModels);
+  for (const [index, item] of items.entries())
+    take(read, item, { index, called, hasPrevious, isAnswer: index > lastOutput });
   const [open] = [...called].flatMap(([id, { output }]) => (output === undefined ? [id] : []));
   if (open !== undefined) throw wrong("input", `No tool output found for function call ${open.slice(0, 100)}.`);
   const last = read.past.at(-1);
@@ -50,12 +52,18 @@ interface Around {
   /** Those of one reply, until all of them have their outputs. */
   readonly called: Map<string, Called>;
   readonly hasPrevious: boolean;
+  /** Nothing of the model stands behind it: it goes on from there. */
+  readonly isAnswer: boolean;
 }
+
+/** Said or called by the model, in a response before. A question is not: what stands behind it may answer it. */
+const isModels = (item: InputItem): boolean =>
+  "role" in item ? item.role === "assistant" : /_call$|^reasoning$/.test(item.type ?? "");
 
 function take(
   read: { instructions: string[]; past: Past[]; outputs: Output[]; approvals: Approval[] },
   item: InputItem,
-  { index, called, hasPrevious }: Around,
+  { index, called, hasPrevious, isAnswer }: Around,
 ): void {
   const param = `input[${index}]`;
   if ("role" in item && typeof item.role === "string") {
@@ -87,9 +95,12 @@ function take(
       });
       return;
     case "mcp_approval_response": {
+      // Of a caller that keeps the conversation: what came of it is told, too.
+      if (!hasPrevious && !isAnswer) return;
       const toolCallId = parseItemId("mcpr", item.approval_request_id);
-      if (!toolCallId || !hasPrevious)
-        throw wrong(`${param}.approval_request_id`, "There is no such approval request.");
+      if (!toolCallId) throw wrong(`${param}.approval_request_id`, "There is no such approval request.");
+      // The thread of the question knows all that was said before it.
+      if (!hasPrevious && read.approvals.length === 0) read.past.length = 0;
       read.approvals.push({ toolCallId, isAllowed: item.approve, reason: item.reason ?? "" });
       return;
     }
