@@ -3,7 +3,9 @@
 // over or waits for a client or a person.
 //
 // Contract: takes every event of the run in order, from its first one on, each joined with the bodies that it tells of; gives events
-// for its own segment alone. Their numbers are stamped where they leave (serve.ts).
+// for its own segment alone. Their numbers are stamped where they leave (events.ts).
+//
+// Long because it is one state: what is open of messages, reasonings, calls and lists, each opened and closed by small steps below.
 import type { ThreadEvent } from "../../thread/event.js";
 import { Role, RunOutcome, TextPurpose, ToolCallOutcome, type Usage } from "../../thread/schema.js";
 import { timestampMs } from "../../thread/time.js";
