@@ -74,8 +74,9 @@ export class Responses {
 
   /** Resolves once it has begun. */
   async begin(request: BeginRequest, previous?: Segment): Promise<Segment> {
-    if (!previous) return this.#beginThread(request, []);
-    const { key, document, response, next } = await this.#find(previous);
+    const before = previous ?? (await this.#askedBy(request.approvals[0]?.toolCallId));
+    if (!before) return this.#beginThread(request, []);
+    const { key, document, response, next } = await this.#find(before);
     // Somebody has gone on from it already: this is another way to go on.
     if (next) return this.#beginThread(request, await this.#pastOf(key, next.firstSequence - 1n));
     await this.#parts.threads.bringServers(key.threadId, request.mcpServers);
@@ -175,6 +176,16 @@ export class Responses {
     return { threadId: key.threadId, first };
   }
 
+  /** The response that asked whether the call may run: it is the last one of its thread. */
+  async #askedBy(toolCallId: string | undefined): Promise<Segment | undefined> {
+    if (toolCallId === undefined) return undefined;
+    const call = await this.#parts.log.readCall(defaultTenant, toolCallId as ToolCallId);
+    const stored = call && (await this.#parts.log.readThread(keyOf(call.threadId)));
+    const last = stored && !stored.removed && fromBinary(ThreadDocumentSchema, stored.document).responses.at(-1);
+    if (!last) throw new HeddleError("approval_not_pending", "There is no such approval request");
+    return { threadId: call.threadId, first: last.firstSequence };
+  }
+
   async #pastOf(key: ThreadKey, upTo: bigint): Promise<PastEntry[]> {
     const { messages } = await readConversation(this.#parts.log, key, upTo);
     const results = new Map(
@@ -185,9 +196,9 @@ export class Responses {
       if (message.role === "user") return [{ kind: "message", ...message }];
       const said: PastEntry[] =
         message.text === "" ? [] : [{ kind: "message", role: message.role, text: message.text }];
-      const calls = message.calls.map(({ id, name, input }): PastEntry => {
+      const calls = message.calls.map(({ id, name, input }, index): PastEntry => {
         const { text = "", isError = true } = results.get(id) ?? {};
-        return { kind: "call", name, input, output: text, isError };
+        return { kind: "call", name, input, output: text, isError, isTogether: index > 0 };
       });
       return [...said, ...calls];
     });

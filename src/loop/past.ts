@@ -18,6 +18,8 @@ export type PastEntry =
       readonly input: string;
       readonly output: string;
       readonly isError: boolean;
+      /** The model made it in one reply with the call before it. */
+      readonly isTogether: boolean;
     };
 
 export interface SaidMessage {
@@ -27,12 +29,22 @@ export interface SaidMessage {
   readonly images?: readonly MessageImage[];
 }
 
+type PastCall = Extract<PastEntry, { kind: "call" }>;
+
 /** Contract: a run is open in the draft. */
 export function recordPast(draft: ThreadDraft, runId: string, entries: readonly PastEntry[]): void {
-  for (const entry of entries) {
+  for (const [index, entry] of entries.entries()) {
     if (entry.kind === "message") recordMessage(draft, runId, entry);
-    else recordCall(draft, runId, entry);
+    else if (!entry.isTogether || entries[index - 1]?.kind !== "call")
+      recordCalls(draft, runId, callsFrom(entries, index));
   }
+}
+
+/** The calls of one reply. */
+function callsFrom(entries: readonly PastEntry[], first: number): readonly PastCall[] {
+  const calls = entries.slice(first).filter((entry) => entry.kind === "call");
+  const next = entries.findIndex((entry, index) => index > first && !(entry.kind === "call" && entry.isTogether));
+  return next < 0 ? calls : calls.slice(0, next - first);
 }
 
 export function recordMessage(draft: ThreadDraft, runId: string, { role, text, images = [] }: SaidMessage): void {
@@ -45,27 +57,35 @@ export function recordMessage(draft: ThreadDraft, runId: string, { role, text, i
   record({ case: "messageCompleted", value: { messageId, attachments: addImages(draft, messageId, images) } });
 }
 
-function recordCall(draft: ThreadDraft, runId: string, call: Extract<PastEntry, { kind: "call" }>): void {
-  const toolCallId = newId();
-  const { name: toolName, input, output, isError } = call;
+/** All are made before the first of them runs: that is what one reply looks like. */
+function recordCalls(draft: ThreadDraft, runId: string, calls: readonly PastCall[]): void {
   const events = (payloads: readonly NonNullable<ThreadEventInit["payload"]>[]) =>
     payloads.map((payload) => newEvent({ runId, payload }));
   const source = { source: { case: "client" as const, value: { name: "" } } };
-  const outcome = isError ? ToolCallOutcome.FAILED : ToolCallOutcome.SUCCEEDED;
-  draft.recordBatch(
-    events([
-      { case: "toolCallCreated", value: { toolCallId, toolName, kind: ToolKind.OTHER, source } },
-      { case: "toolCallInputCompleted", value: { toolCallId } },
-      { case: "toolCallStarted", value: { toolCallId, executor: Executor.CLIENT } },
-      { case: "toolCallClaimed", value: { toolCallId, executorName: "the caller" } },
-    ]),
-    [body(toolCallId, "input", ContentRole.INPUT, input)],
-  );
-  const error = isError ? { error: { kind: "tool_error", message: "The tool failed" } } : {};
-  draft.recordBatch(events([{ case: "toolCallComplete", value: { toolCallId, outcome, ...error } }]), [
-    body(toolCallId, "result", ContentRole.RESULT, output),
-    body(toolCallId, "model", ContentRole.MODEL_TEXT, output),
-  ]);
+  const made = calls.map((call) => ({ ...call, toolCallId: newId() }));
+  for (const [index, { toolCallId, name: toolName, input }] of made.entries())
+    draft.recordBatch(
+      events([
+        { case: "toolCallCreated", value: { toolCallId, toolName, index, kind: ToolKind.OTHER, source } },
+        { case: "toolCallInputCompleted", value: { toolCallId } },
+      ]),
+      [body(toolCallId, "input", ContentRole.INPUT, input)],
+    );
+  for (const { toolCallId, output, isError } of made) {
+    const outcome = isError ? ToolCallOutcome.FAILED : ToolCallOutcome.SUCCEEDED;
+    const error = isError ? { error: { kind: "tool_error", message: "The tool failed" } } : {};
+    draft.recordBatch(
+      events([
+        { case: "toolCallStarted", value: { toolCallId, executor: Executor.CLIENT } },
+        { case: "toolCallClaimed", value: { toolCallId, executorName: "the caller" } },
+      ]),
+      [],
+    );
+    draft.recordBatch(events([{ case: "toolCallComplete", value: { toolCallId, outcome, ...error } }]), [
+      body(toolCallId, "result", ContentRole.RESULT, output),
+      body(toolCallId, "model", ContentRole.MODEL_TEXT, output),
+    ]);
+  }
 }
 
 const body = (toolCallId: string, contentId: string, role: ContentRole, text: string): ContentChunk => ({

@@ -69,7 +69,10 @@ function refusal(
   { tool, toolName, checked, text }: CallInput,
   { reason, isOneTooMany }: InReply,
 ): CallEnd | undefined {
-  if (isOneTooMany) return rejected("tool_call_limit", "The run has used tools as often as it may", "Answer in words");
+  // Who runs it has seen it, and checks it: taken back, it would leave a caller with an answer that nobody waits for.
+  const isCallers = tool?.origin?.kind === "client" && run.options.endWhenUnclaimed;
+  if (isOneTooMany && !isCallers)
+    return rejected("tool_call_limit", "The run has used tools as often as it may", "Answer in words");
   // Not every server keeps to what it was asked for.
   if (run.options.toolChoice?.mode === ToolChoiceMode.NONE)
     return rejected("tool_not_allowed", "No tools may be used in this run", "Answer in words");
@@ -88,7 +91,7 @@ function refusal(
     );
   if (isBroken && reason === "filtered")
     return rejected("truncated_input", "The input was cut off", "The provider filtered the reply");
-  return !checked || checked.ok ? undefined : rejected(checked.kind, checked.message);
+  return isCallers || !checked || checked.ok ? undefined : rejected(checked.kind, checked.message);
 }
 
 const rejected = (kind: string, message: string, hint = ""): CallEnd => ({

@@ -127,7 +127,10 @@ test("many follow one that goes on, from wherever they are: identical bytes, and
   const { id } = eventsIn(first)[0]!["response"] as { id: string };
   const followers = Array.from({ length: 40 }, (_, index) => (index % 10) - 1);
   const reading = followers.map((after) => whole(id, after));
-  await vi.waitFor(async () => expect((await server.process.status())["requests"]).toBe(41));
+  await vi.waitFor(async () => expect((await server.process.status())["requests"]).toBe(41), {
+    timeout: 20_000,
+    interval: 50,
+  });
   gate.open("Bob", "welcome");
   gate.open("Ada", "welcome");
   const texts = await Promise.all(reading);

@@ -253,6 +253,41 @@ describe.each(sdks)("$sdk", ({ Client }) => {
       expect(response.output_text).toBe("You go to Bonn.");
     });
 
+    test("parallel calls in the history are one reply of the model, whatever the order of their outputs", async () => {
+      const client = open();
+      const first = await client.responses.create({
+        input: "Weather in Ulm and Bonn?",
+        tools: [weather],
+        store: false,
+      });
+      const [ulm, bonn] = ofType(first.output, "function_call");
+      const second = await run(client, {
+        input: [
+          { role: "user", content: "Weather in Ulm and Bonn?" },
+          ...(first.output as OpenAI.Responses.ResponseInputItem[]),
+          answerTo(bonn!, "sun"),
+          answerTo(ulm!, "rain"),
+        ],
+        tools: [weather],
+      });
+      expect(second.output_text).toBe("Rain in Ulm, sun in Bonn.");
+    });
+
+    test("one that is called as a tool of the server is the caller's", async () => {
+      const client = open();
+      const tools = [{ ...weather, name: "read_file" }, { type: "web_search" as const }];
+      const first = await run(client, { input: "Read them", tools });
+      expect(first.output.map(({ type }) => type)).toEqual(["function_call", "function_call"]);
+      // Its input does not fit, and is one too many: that is for the caller to say.
+      const asked = { input: "Read them", tools, max_tool_calls: 1 };
+      const limited = await run(client, asked);
+      const input = ofType(limited.output, "function_call").map((call) => answerTo(call, "no such town"));
+      expect(input).toHaveLength(2);
+      expect(await run(client, { previous_response_id: limited.id, input, tools })).toMatchObject({
+        output_text: "One is there.",
+      });
+    });
+
     test("an answer to nothing, to another response, or twice, is refused", async () => {
       const client = open();
       const first = await client.responses.create({ input: "Weather in Ulm?", tools: [weather] });
@@ -450,6 +485,15 @@ describe.each(sdks)("$sdk", ({ Client }) => {
         tools,
       });
       expect(second.output.map(({ type }) => type)).toEqual(["message"]);
+    });
+
+    test("FR-010: what a model calls although nobody named it does not show", async () => {
+      const client = open();
+      for (const asked of [{}, { tools: [weather] }, { tools: [own()], tool_choice: "none" as const }]) {
+        const done = await run(client, { input: "Read them", ...asked });
+        expect(done.output.map(({ type }) => type)).toEqual(["message"]);
+        expect(typesOf().filter((type) => type.includes("_call"))).toEqual([]);
+      }
     });
 
     test("max_tool_calls: one more is not made", async () => {

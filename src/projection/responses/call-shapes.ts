@@ -2,6 +2,7 @@
 // in the protocol.
 import type { ThreadEvent } from "../../thread/event.js";
 import type { ItemPrefix } from "./response-id.js";
+import type { Echo } from "./wire.js";
 
 export type CallShape = "function" | "mcp" | "web_search" | "file_search" | "code_interpreter";
 
@@ -71,6 +72,21 @@ export interface ShapedCall {
   /** The server answers it itself: a function with an output of its own. */
   readonly isAnswered: boolean;
 }
+
+/** Whether a request named the tool: a model may call others, in vain, and its caller knows nothing of those. */
+export function isNamed(
+  { shape, serverLabel }: ShapedCall,
+  { tools, tool_choice }: Pick<Echo, "tools" | "tool_choice">,
+) {
+  if (tool_choice === "none") return false;
+  if (shape === "function" && serverLabel === "") return true;
+  const named = tools as readonly { readonly type: string; readonly server_label?: string }[];
+  if (shape === "mcp" || shape === "function") return serverLabel !== ownLabel || named.some(isOwnServer);
+  return named.some(({ type }) => type.startsWith(shape));
+}
+
+const isOwnServer = ({ type, server_label }: { readonly type: string; readonly server_label?: string }): boolean =>
+  type === "mcp" && server_label === ownLabel;
 
 export function shapeOf({ toolName, source }: Created, builtIn: BuiltInShape): ShapedCall {
   if (source?.source.case === "mcp") {

@@ -73,7 +73,10 @@ export function asApiError(reason: unknown): ApiError {
   const { code, message }: HeddleError = reason;
   if (isError(reason, "model_not_offered"))
     return new ApiError(400, message, { param: "model", code: "model_not_found" });
-  if (isError(reason, "invalid_field")) return wrong(paramOf(reason.detail.field), message);
+  if (isError(reason, "invalid_field")) {
+    const { field } = reason.detail;
+    return wrong(paramOf(field), message.replace(field, field.replace(/^options\./, "")));
+  }
   if (isError(reason, "unauthenticated"))
     return new ApiError(401, message, { code: "invalid_api_key", type: "authentication_error" });
   if (isError(reason, "tool_call_unanswered")) return unanswered(reason.detail.toolCallId);
@@ -90,4 +93,6 @@ const paramOf = (field: string): string =>
   field.startsWith("options.client_tools") ||
   field.startsWith("mcp_servers")
     ? "tools"
-    : field.replace(/^options\./, "").replace(/^text_format/, "text.format");
+    : field.startsWith("options.tool_choice")
+      ? "tool_choice"
+      : field.replace(/^options\./, "").replace(/^text_format/, "text.format");

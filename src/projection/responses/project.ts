@@ -3,12 +3,14 @@
 // over or waits for a client or a person.
 //
 // Contract: takes every event of the run in order, from its first one on, each joined with the bodies that it tells of; gives events
-// for its own segment alone. Their numbers are stamped where they leave (serve.ts).
+// for its own segment alone. Their numbers are stamped where they leave (events.ts).
+//
+// Long because it is one state: what is open of messages, reasonings, calls and lists, each opened and closed by small steps below.
 import type { ThreadEvent } from "../../thread/event.js";
 import { Role, RunOutcome, TextPurpose, ToolCallOutcome, type Usage } from "../../thread/schema.js";
 import { timestampMs } from "../../thread/time.js";
 import { begunItem, type CallFacts, type CallOutcome, endedItem, parsed, statusOf } from "./call-items.js";
-import { type BuiltInShape, shapeEvents, shapeOf } from "./call-shapes.js";
+import { type BuiltInShape, isNamed, shapeEvents, shapeOf } from "./call-shapes.js";
 import { itemId } from "./response-id.js";
 import { type ResponseFacts, responseObject, usageOf } from "./response-object.js";
 import type { Annotation, ContentPart, Echo, Frame, Item, McpListedTool, MessageItem, ResponseStatus } from "./wire.js";
@@ -291,6 +293,7 @@ export class ResponseFold {
   #create({ threadId }: ThreadEvent, created: Created): void {
     const { toolCallId, needsApproval } = created;
     const shaped = shapeOf(created, this.#segment.builtIn);
+    if (this.#isOwn && !isNamed(shaped, this.#segment.echo)) return;
     const facts: CallFacts = { ...shaped, toolCallId, threadId, input: "", wasAsked: false };
     const isLater = !this.#isOwn || (!this.#segment.echo.parallel_tool_calls && this.#calls.size > 0);
     const call: OpenCall = { facts, shown: undefined, isLater, code: "" };

@@ -24,10 +24,12 @@ export function readInput(input: string | readonly InputItem[], hasPrevious: boo
     outputs: [] as Output[],
     approvals: [] as Approval[],
   };
-  const called = new Map<string, { name: string; input: string; index: number }>();
-  for (const [index, item] of items.entries()) take(read, item, { index, called, hasPrevious });
-  const [open] = called.values();
-  if (open) throw wrong("input", `No tool output found for function call ${[...called.keys()][0]?.slice(0, 100)}.`);
+  const called = new Map<string, Called>();
+  const lastOutput = items.findLastIndex(isModels);
+  for (const [index, item] of items.entries())
+    take(read, item, { index, called, hasPrevious, isAnswer: index > lastOutput });
+  const [open] = [...called].flatMap(([id, { output }]) => (output === undefined ? [id] : []));
+  if (open !== undefined) throw wrong("input", `No tool output found for function call ${open.slice(0, 100)}.`);
   const last = read.past.at(-1);
   const isUsers = last?.kind === "message" && last.role === "user";
   const { text, images = [] } = isUsers ? last : { text: "" };
@@ -40,16 +42,29 @@ export function readInput(input: string | readonly InputItem[], hasPrevious: boo
 type Output = BeginRequest["outputs"][number];
 type Approval = BeginRequest["approvals"][number];
 
+interface Called {
+  readonly name: string;
+  readonly input: string;
+  output: string | undefined;
+}
+
 interface Around {
   readonly index: number;
-  readonly called: Map<string, { name: string; input: string; index: number }>;
+  /** Those of one reply, until all of them have their outputs. */
+  readonly called: Map<string, Called>;
   readonly hasPrevious: boolean;
+  /** Nothing of the model stands behind it: it goes on from there. */
+  readonly isAnswer: boolean;
 }
+
+/** Said or called by the model, in a response before. A question is not: what stands behind it may answer it. */
+const isModels = (item: InputItem): boolean =>
+  "role" in item ? item.role === "assistant" : /_call$|^reasoning$/.test(item.type ?? "");
 
 function take(
   read: { instructions: string[]; past: Past[]; outputs: Output[]; approvals: Approval[] },
   item: InputItem,
-  { index, called, hasPrevious }: Around,
+  { index, called, hasPrevious, isAnswer }: Around,
 ): void {
   const param = `input[${index}]`;
   if ("role" in item && typeof item.role === "string") {
@@ -62,14 +77,14 @@ function take(
   }
   switch (item.type) {
     case "function_call":
-      called.set(item.call_id, { name: item.name, input: item.arguments, index });
+      called.set(item.call_id, { name: item.name, input: item.arguments, output: undefined });
       return;
     case "function_call_output": {
       const output = typeof item.output === "string" ? item.output : item.output.map(({ text }) => text).join("\n");
       const call = called.get(item.call_id);
-      called.delete(item.call_id);
-      if (call) read.past.push({ kind: "call", name: call.name, input: call.input, output, isError: false });
+      if (call) call.output = output;
       else read.outputs.push({ toolCallId: answered(item.call_id, `${param}.call_id`, hasPrevious), output });
+      read.past.push(...takeWhole(called));
       return;
     }
     case "mcp_call":
@@ -79,18 +94,37 @@ function take(
         input: item.arguments,
         output: item.output ?? "",
         isError: !item.output,
+        isTogether: false,
       });
       return;
     case "mcp_approval_response": {
+      // Of a caller that keeps the conversation: what came of it is told, too.
+      if (!hasPrevious && !isAnswer) return;
       const toolCallId = parseItemId("mcpr", item.approval_request_id);
-      if (!toolCallId || !hasPrevious)
-        throw wrong(`${param}.approval_request_id`, "There is no such approval request.");
+      if (!toolCallId) throw wrong(`${param}.approval_request_id`, "There is no such approval request.");
+      // The thread of the question knows all that was said before it.
+      if (!hasPrevious && read.approvals.length === 0) read.past.length = 0;
       read.approvals.push({ toolCallId, isAllowed: item.approve, reason: item.reason ?? "" });
       return;
     }
     default:
       return;
   }
+}
+
+/** The calls of a reply, in its order, once all of them have their outputs. */
+function takeWhole(called: Map<string, Called>): Past[] {
+  const calls = [...called.values()];
+  if (calls.some(({ output }) => output === undefined)) return [];
+  called.clear();
+  return calls.map(({ name, input, output = "" }, index) => ({
+    kind: "call",
+    name,
+    input,
+    output,
+    isError: false,
+    isTogether: index > 0,
+  }));
 }
 
 /** A call of the response before. */

@@ -135,7 +135,10 @@ export const requestShape = z.strictObject({
   stream_options: z.strictObject({ include_obfuscation: z.boolean().optional() }).nullish(),
   store: z.boolean().nullish(),
   background: z.boolean().nullish(),
-  metadata: z.record(z.string().max(64), z.string().max(512)).nullish(),
+  metadata: z
+    .record(z.string().max(64), z.string().max(512))
+    .refine((pairs) => Object.keys(pairs).length <= 16, "may have at most 16 pairs")
+    .nullish(),
   tools: z.array(tool).max(128).nullish(),
   tool_choice: toolChoice.nullish(),
   parallel_tool_calls: z.boolean().nullish(),

@@ -67,12 +67,21 @@ async function serve(exchange: Exchange, { options, live }: Pick<Call, "options"
     const route = onPath.find(({ method }) => method === exchange.method);
     if (!route) throw noRoute(exchange, onPath.length > 0);
     const [, id = ""] = route.path.exec(exchange.path) ?? [];
-    await route.handle({ exchange, options, live, id: decodeURIComponent(id), signal: gone.signal });
+    await route.handle({ exchange, options, live, id: decoded(id), signal: gone.signal });
   } catch (reason) {
     if (gone.signal.aborted) return;
     const error = asApiError(reason);
     if (error.status >= 500 && !(reason instanceof ApiError)) options.onUnexpected(reason);
     refuse(exchange, error);
+  }
+}
+
+/** What cannot be decoded is the name of nothing. */
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
   }
 }
 

@@ -1,0 +1,199 @@
+// What the Responses door refuses, in OpenAI's shape: which field is wrong, and a code that programs know. As the SDKs see it, and as
+// it comes over the wire.
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type AgentServer, makeAgentServer } from "../fixtures/engine/agent-server.js";
+import { sdks, useWire } from "../fixtures/responses/door.js";
+
+const wire = useWire();
+const token = "a-token-of-this-test-0123456789";
+let server: AgentServer;
+beforeAll(async () => {
+  const script = { replies: [{ events: [{ text: "Good morning." }] }] };
+  server = await makeAgentServer({ script, env: { HEDDLE_TOKEN: token } });
+  await server.start();
+});
+afterAll(async () => {
+  expect(await server.stop()).toBe(0);
+  expect(server.log()).not.toMatch(/"level":(50|60)/);
+  await server.remove();
+});
+
+const user = (content: unknown) => [{ role: "user", content }];
+const unknownId = `resp_${"0".repeat(48)}`;
+const knownThread = `resp_${"01890a5d-ac96-774b-bcce-b302099a8057".replaceAll("-", "")}${"1".padStart(16, "0")}`;
+
+describe.each(sdks)("$sdk", ({ Client }) => {
+  const open = (apiKey = token) =>
+    new Client({ baseURL: `${server.url}/v1`, apiKey, maxRetries: 0, fetch: wire.fetch });
+
+  test.each([
+    ["an unknown field", { input: "Hi", colour: "red" }, "colour", "unknown_parameter"],
+    ["an unknown field inside", { input: "Hi", text: { form: 1 } }, "text.form", "unknown_parameter"],
+    ["structured output", { input: "Hi", text: { format: { type: "json_object" } } }, "text.format.type"],
+    ["a conversation", { input: "Hi", conversation: "conv_1" }, "conversation", "unknown_parameter"],
+    ["a prompt", { input: "Hi", prompt: { id: "pmpt_1" } }, "prompt", "unknown_parameter"],
+    ["log probabilities", { input: "Hi", top_logprobs: 3 }, "top_logprobs"],
+    ["no input", {}, "input", "missing_required_parameter"],
+    ["an empty input", { input: "" }, "input", "missing_required_parameter"],
+    ["an empty list", { input: [] }, "input", "missing_required_parameter"],
+    ["a number for the input", { input: 3 }, "input"],
+    ["a role that is not there", { input: [{ role: "wizard", content: "Hi" }] }, "input[0].role"],
+    ["a part that is not there", { input: user([{ type: "input_smell", text: "x" }]) }, "input[0].content[0].type"],
+    ["an unknown field of a message", { input: [{ role: "user", content: "Hi", mood: 1 }] }, "input[0].mood"],
+    ["an item that is not there", { input: [{ type: "spell" }] }, "input[0].type"],
+    [
+      "a call without its output",
+      { input: [{ type: "function_call", call_id: "c", name: "n", arguments: "{}" }] },
+      "input",
+    ],
+    ["too warm", { input: "Hi", temperature: 3 }, "temperature"],
+    ["text for a number", { input: "Hi", top_p: "much" }, "top_p"],
+    ["no room for a word", { input: "Hi", max_output_tokens: 0 }, "max_output_tokens"],
+    ["no calls at all", { input: "Hi", max_tool_calls: 0 }, "max_tool_calls"],
+    ["an unknown include", { input: "Hi", include: ["everything"] }, "include[0]"],
+    ["metadata that is no text", { input: "Hi", metadata: { a: 1 } }, "metadata.a"],
+    [
+      "too much metadata",
+      { input: "Hi", metadata: Object.fromEntries(Array.from({ length: 17 }, (_, n) => [`k${n}`, ""])) },
+      "metadata",
+    ],
+    ["an unsupported tool", { input: "Hi", tools: [{ type: "computer_use_preview" }] }, "tools[0].type"],
+    ["a tool without a name", { input: "Hi", tools: [{ type: "function" }] }, "tools[0].name"],
+    ["a name with a space", { input: "Hi", tools: [{ type: "function", name: "get it" }] }, "tools[0].name"],
+    [
+      "an unknown field of a tool",
+      { input: "Hi", tools: [{ type: "function", name: "a", speed: 1 }] },
+      "tools[0].speed",
+    ],
+    [
+      "two functions of one name",
+      {
+        input: "Hi",
+        tools: [
+          { type: "function", name: "a" },
+          { type: "function", name: "a" },
+        ],
+      },
+      "tools",
+    ],
+    [
+      "a hosted tool that is not set up",
+      { input: "Hi", tools: [{ type: "web_search" }] },
+      "tools[0]",
+      "unsupported_tool",
+    ],
+    [
+      "a built-in that is not there",
+      { input: "Hi", tools: [{ type: "mcp", server_label: "heddle", allowed_tools: ["fly"] }] },
+      "tools[0].allowed_tools",
+    ],
+    ["a choice that is not there", { input: "Hi", tool_choice: "maybe" }, "tool_choice"],
+    [
+      "a choice of a function that is not named",
+      { input: "Hi", tool_choice: { type: "function", name: "a" } },
+      "tool_choice",
+    ],
+    ["a model that is not offered", { input: "Hi", model: "gpt-none" }, "model", "model_not_found"],
+    ["background without store", { input: "Hi", background: true, store: false }, "background"],
+    [
+      "a previous response that is no id",
+      { input: "Hi", previous_response_id: "resp_1" },
+      "previous_response_id",
+      "previous_response_not_found",
+    ],
+    [
+      "a previous response that is not there",
+      { input: "Hi", previous_response_id: knownThread },
+      "previous_response_id",
+      "previous_response_not_found",
+    ],
+    [
+      "an approval of nothing",
+      { input: [{ type: "mcp_approval_response", approval_request_id: "mcpr_1", approve: true }] },
+      "input[0].approval_request_id",
+    ],
+  ])("%s", async (_, body, param, code?: string) => {
+    const asking = open().responses.create(body as { input: string });
+    await expect(asking).rejects.toMatchObject({
+      status: 400,
+      type: "invalid_request_error",
+      param,
+      ...(code !== undefined && { code }),
+    });
+    await expect(asking).rejects.toThrow(/\S/);
+  });
+
+  test("a wrong token, and none", async () => {
+    for (const client of [open("wrong"), open(" ")]) {
+      const refused = { status: 401, code: "invalid_api_key" };
+      await expect(client.responses.create({ input: "Hi" })).rejects.toMatchObject(refused);
+      await expect(client.responses.retrieve(unknownId)).rejects.toMatchObject(refused);
+      await expect(client.models.list()).rejects.toMatchObject(refused);
+    }
+  });
+
+  test.each(["resp_1", unknownId, knownThread, "%2e%2e", "a b"])("an id that leads nowhere: %s", async (id) => {
+    const { responses } = open();
+    const gone = { status: 404, code: "response_not_found", message: expect.stringContaining("not found") };
+    await expect(responses.retrieve(id)).rejects.toMatchObject(gone);
+    await expect(responses.retrieve(id, { stream: true })).rejects.toMatchObject(gone);
+    await expect(responses.cancel(id)).rejects.toMatchObject(gone);
+    await expect(responses.delete(id)).rejects.toMatchObject(gone);
+    await expect(responses.inputItems.list(id)).rejects.toMatchObject(gone);
+  });
+
+  test("a stream is refused like anything else", async () => {
+    await expect(open().responses.stream({ input: "Hi", model: "gpt-none" }).finalResponse()).rejects.toMatchObject({
+      status: 400,
+      param: "model",
+    });
+  });
+});
+
+describe("over the wire", () => {
+  const ask = (path: string, init: RequestInit = {}) =>
+    wire.fetch(`${server.url}${path}`, {
+      ...init,
+      headers: { authorization: `Bearer ${token}`, "content-type": "application/json", ...init.headers },
+    });
+
+  test.each([
+    ["bad JSON", "{", 400, { code: "invalid_json" }],
+    ["no body", "", 400, { code: "invalid_json" }],
+    ["a list", "[]", 400, {}],
+    ["half a character", Buffer.from([0x22, 0xc3, 0x22]), 400, {}],
+    ["nesting without end", `{"input":${"[".repeat(50_000)}`, 400, { code: "invalid_json" }],
+    ["nesting with an end", `{"input":${"[".repeat(5_000)}${"]".repeat(5_000)}}`, 400, { param: "input[0]" }],
+    ["too much", JSON.stringify({ input: "x".repeat(20 * 1024 * 1024) }), 413, {}],
+  ])("%s", async (_, body, status, error) => {
+    const response = await ask("/v1/responses", { method: "POST", body });
+    expect(response.status).toBe(status);
+    expect(await response.json()).toMatchObject({ error: { type: "invalid_request_error", ...error } });
+  });
+
+  test.each([
+    ["GET", "/v1/nothing", 404, "unknown_url"],
+    ["PUT", "/v1/responses", 405, "method_not_supported"],
+    ["GET", "/v1/responses", 405, "method_not_supported"],
+    ["GET", "/v1/responses/%E0%A4%A", 404, "response_not_found"],
+    ["GET", `/v1/responses/${unknownId}?stream=true&starting_after=soon`, 404, "response_not_found"],
+  ])("%s %s", async (method, path, status, code) => {
+    const response = await ask(path, { method });
+    expect(response.status).toBe(status);
+    expect(await response.json()).toMatchObject({ error: { code } });
+  });
+
+  test("a number to start after that is none", async () => {
+    const created = await ask("/v1/responses", { method: "POST", body: JSON.stringify({ input: "Hi" }) });
+    const { id } = (await created.json()) as { id: string };
+    const response = await ask(`/v1/responses/${id}?stream=true&starting_after=soon`);
+    expect(response.status).toBe(400);
+    expect(await response.json()).toMatchObject({ error: { param: "starting_after" } });
+  });
+
+  test("without a token nothing is told", async () => {
+    const response = await wire.fetch(`${server.url}/v1/models`);
+    expect(response.status).toBe(401);
+    expect(await response.json()).toMatchObject({ error: { code: "invalid_api_key" } });
+  });
+});

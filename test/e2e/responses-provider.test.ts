@@ -1,0 +1,122 @@
+// What a caller asks through the SDK is what the model's provider is asked: instructions, sampling, tools, choices and history.
+import { expect, test } from "vitest";
+import { useAgentServers } from "../fixtures/engine/agent-server.js";
+import { sdks, useWire } from "../fixtures/responses/door.js";
+import { type ModelWire, openaiChunk, openaiSse, openModelWire } from "../support/model-wire.js";
+
+const received = useWire();
+const useServer = useAgentServers();
+
+async function open(wire: ModelWire) {
+  const env = { OPENAI_API_KEY: "a-key-of-the-provider", OPENAI_BASE_URL: wire.openaiUrl };
+  const server = await useServer({ script: "knocking.json", agent: { model: "openai:gpt-test" }, env });
+  await server.start();
+  const [{ Client }] = sdks;
+  return new Client({ baseURL: `${server.url}/v1`, apiKey: "none", maxRetries: 0, fetch: received.fetch });
+}
+
+const says = (text: string) => ({ body: openaiSse([openaiChunk({ content: text }), openaiChunk({}, "stop")]) });
+const calls = (...towns: readonly string[]) => {
+  const parts = towns.map((town, index) => ({
+    index,
+    id: `provider_${index}`,
+    type: "function",
+    function: { name: "get_weather", arguments: JSON.stringify({ town }) },
+  }));
+  return { body: openaiSse([openaiChunk({ tool_calls: parts }), openaiChunk({}, "tool_calls")]) };
+};
+
+const parameters = { type: "object", properties: { town: { type: "string" } } };
+const weather = { type: "function" as const, name: "get_weather", description: "Of a town", parameters, strict: false };
+
+test("instructions, sampling, limits and the choice of tools", async () => {
+  await using wire = await openModelWire();
+  wire.play(says("Good morning."), says("Good evening."), says("Good night."));
+  const client = await open(wire);
+  const first = await client.responses.create({
+    model: "gpt-test",
+    instructions: "Be brief.",
+    input: [
+      { role: "developer", content: "Be kind." },
+      { role: "user", content: "Hello" },
+    ],
+    temperature: 0.25,
+    top_p: 0.5,
+    max_output_tokens: 50,
+    parallel_tool_calls: false,
+    tools: [weather],
+    tool_choice: { type: "function", name: "get_weather" },
+  });
+  expect((await wire.request()).body).toMatchObject({
+    model: "gpt-test",
+    temperature: 0.25,
+    top_p: 0.5,
+    parallel_tool_calls: false,
+    tools: [{ type: "function", function: { name: "get_weather", description: "Of a town", parameters } }],
+    tool_choice: { type: "function", function: { name: "get_weather" } },
+    messages: [{ content: expect.stringMatching(/Be brief\.\s+Be kind\./) }, { role: "user", content: "Hello" }],
+  });
+  // What the operator of the first request said does not hold for the next one.
+  await client.responses.create({
+    input: "And now?",
+    previous_response_id: first.id,
+    tools: [weather],
+    tool_choice: "required",
+  });
+  const second = (await wire.request()).body as { messages: { role: string; content: string }[] };
+  expect(second).toMatchObject({ tool_choice: "required" });
+  expect(second).not.toHaveProperty("temperature");
+  expect(JSON.stringify(second.messages)).not.toContain("Be brief.");
+  expect(second.messages.slice(-3)).toMatchObject([
+    { role: "user", content: "Hello" },
+    { role: "assistant", content: "Good morning." },
+    { role: "user", content: "And now?" },
+  ]);
+  await client.responses.create({ input: "No tools" });
+  expect((await wire.request()).body).not.toHaveProperty("tools");
+});
+
+test("calls and their outputs: gone on with, told as history, and taken along into a branch, they are the same", async () => {
+  await using wire = await openModelWire();
+  wire.play(calls("Ulm", "Bonn"), says("Rain and sun."), says("Rain and sun."), says("Bonn."), says("Ulm."));
+  const client = await open(wire);
+  const first = await client.responses.create({ input: "Weather?", tools: [weather] });
+  await wire.request();
+  const outputs = first.output.flatMap((item, index) =>
+    item.type === "function_call"
+      ? [{ type: "function_call_output" as const, call_id: item.call_id, output: `weather ${index}` }]
+      : [],
+  );
+  const told = async () => {
+    const { messages } = (await wire.request()).body as { messages: Record<string, unknown>[] };
+    return messages.filter(({ role }) => role !== "system" && role !== "developer").map(plain);
+  };
+  const second = await client.responses.create({ previous_response_id: first.id, input: outputs, tools: [weather] });
+  const goneOn = await told();
+  expect(goneOn).toEqual([
+    { role: "user", content: "Weather?" },
+    { role: "assistant", calls: ['get_weather {"town":"Ulm"}', 'get_weather {"town":"Bonn"}'] },
+    { role: "tool", content: "weather 0" },
+    { role: "tool", content: "weather 1" },
+  ]);
+  await client.responses.create({
+    input: [{ role: "user", content: "Weather?" }, ...(first.output as typeof outputs), ...outputs],
+    tools: [weather],
+    store: false,
+  });
+  expect(await told()).toEqual(goneOn);
+  const ask = (input: string) => client.responses.create({ previous_response_id: second.id, input, tools: [weather] });
+  await ask("Where to?");
+  const third = await told();
+  expect(third.slice(0, 4)).toEqual(goneOn);
+  await ask("Where to?");
+  expect(await told()).toEqual(third);
+});
+
+/** Without ids: those are new each time. */
+const plain = ({ role, content, tool_calls }: Record<string, unknown>) => ({
+  role,
+  ...(Array.isArray(tool_calls)
+    ? { calls: tool_calls.map(({ function: { name, arguments: input } }) => `${name} ${input}`) }
+    : { content }),
+});
