@@ -14,6 +14,7 @@ import { newDataDir, removeDataDir } from "../../support/server-process.js";
 
 // biome-ignore lint/suspicious/noExplicitAny: a document is looked into as one likes.
 const document = openApiDocument() as any;
+const silent = { debug() {}, info() {}, warn() {}, error() {} };
 const validators = new Map<string, Validator>();
 
 /** What is wrong with the value, by the schema of this name. */
@@ -86,10 +87,7 @@ describe("a server", () => {
     dataDir = await newDataDir();
     const agent = { ...defaultConfig.agent, model: "demo:demo" };
     const listen = { host: "127.0.0.1", port: 0 };
-    heddle = await compose(
-      { ...defaultConfig, dataDir, listen, agent },
-      { debug() {}, info() {}, warn() {}, error() {} },
-    );
+    heddle = await compose({ ...defaultConfig, dataDir, listen, agent }, silent);
   });
   afterAll(async () => {
     await heddle.close();
@@ -182,6 +180,20 @@ describe("a server", () => {
   test("describes its errors in the words that the request asks in", async () => {
     expect(await ask("POST", "/heddle.v1.ThreadService/GetThread", { body: { threadId: "x" } })).toHaveProperty("code");
   });
+});
+
+test("a server whose operator wants no Responses API has none", async () => {
+  const dataDir = await newDataDir();
+  const responses = { ...defaultConfig.responses, enabled: false };
+  const listen = { host: "127.0.0.1", port: 0 };
+  const heddle = await compose({ ...defaultConfig, dataDir, listen, responses }, silent);
+  try {
+    expect((await fetch(`${heddle.url}/v1/models`)).status).toBe(404);
+    expect((await fetch(`${heddle.url}/openapi.json`)).status).toBe(200);
+  } finally {
+    await heddle.close();
+    await removeDataDir(dataDir);
+  }
 });
 
 /** The events of a thread to the end of its run, as Connect streams JSON. */
