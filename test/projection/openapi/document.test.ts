@@ -7,6 +7,7 @@ import { defaultConfig } from "../../../src/config.js";
 import { services } from "../../../src/projection/connect/routes.js";
 import { openApiDocument, openApiText } from "../../../src/projection/openapi/document.js";
 import { eventName } from "../../../src/projection/openapi/response-paths.js";
+import { parseRequest } from "../../../src/projection/responses/request-shape.js";
 import { eventShapes } from "../../../src/projection/responses/wire-shape.js";
 import { newId } from "../../../src/thread/ids.js";
 import { pngBytes, pngUrl } from "../../support/images.js";
@@ -61,6 +62,29 @@ describe("the document", () => {
     expect(faults("Model", { id: "a", object: "model", created: 0 })).not.toEqual([]);
     expect(faults("Model", { id: "a", object: "model", created: 0, owned_by: "heddle", more: 1 })).not.toEqual([]);
     expect(faults("ResponseEvent", { type: "response.trace" })).not.toEqual([]);
+  });
+});
+
+describe("requests", () => {
+  test.each([
+    { input: "Hello" },
+    { input: [{ role: "user", content: [{ type: "input_image", image_url: pngUrl(), detail: "low" }] }], stream: true },
+    { previous_response_id: "resp_1", input: [{ type: "function_call_output", call_id: "call_1", output: "rain" }] },
+    { input: "Hello", tools: [{ type: "mcp", server_label: "a", server_url: "https://a.example/mcp" }] },
+    { input: "Hello", text: { format: { type: "json_schema", name: "a", schema: {} } } },
+  ])("that are taken are as the document says: %j", (request) => {
+    expect(faults("CreateResponse", request)).toEqual([]);
+    expect(() => parseRequest(JSON.stringify(request))).not.toThrow();
+  });
+
+  test.each([
+    { input: "Hello", colour: "red" },
+    { input: "Hello", temperature: 3 },
+    { input: [{ role: "nobody", content: "Hello" }] },
+    { input: "Hello", tools: [{ type: "computer_use" }] },
+  ])("that are refused are not: %j", (request) => {
+    expect(faults("CreateResponse", request)).not.toEqual([]);
+    expect(() => parseRequest(JSON.stringify(request))).toThrow();
   });
 });
 
