@@ -77,9 +77,11 @@ export function rowOf({ payload }: StreamThreadEventsResponse, known: Known): Ro
     case "messageDelta":
       return delta("text", payload.value.text);
     case "messageCompleted": {
-      const { incomplete, refusal } = payload.value;
+      const { incomplete, refusal, attachments } = payload.value;
       const refused = refusal && `refused: ${clip(refusal, longestDelta)}`;
-      return { icon: "›", word: "message", text: safeLine(joined(incomplete ? "cut off" : "complete", refused)) };
+      const images = attachments.length > 0 && `with ${attachments.length} image${attachments.length > 1 ? "s" : ""}`;
+      const text = safeLine(joined(incomplete ? "cut off" : "complete", images || "", refused));
+      return { icon: "›", word: "message", text };
     }
     case "reasoningDelta":
       return delta("reasoning", payload.value.text);

@@ -53,7 +53,7 @@ export const limits = {
     allowedTools: 256,
   },
   /** Images of messages. `perRequest` and `requestBytes`: what a model is shown of a conversation, the newest first. */
-  images: { perMessage: 16, bytes: 5 * 1024 * 1024, urlUnits: 2048, perRequest: 32, requestBytes: 24 * 1024 * 1024 },
+  images: { perMessage: 16, bytes: 5 * 1024 * 1024, urlUnits: 2048, perRequest: 32, requestBytes: 20 * 1024 * 1024 },
   /** The schema of an answer. */
   textFormat: { descriptionBytes: 16 * 1024, schemaBytes: 64 * 1024 },
   /** What clients declare or offer. */

@@ -33,6 +33,12 @@ export class LiveResponses {
   /** Everything after the number, to the response's end; waits for what is to come. Rejects when it cannot be read. */
   async *follow(stored: StoredResponse, after: number, signal: AbortSignal): AsyncGenerator<Piece> {
     const live = this.#join(stored);
+    let wake = (): void => {};
+    const onAbort = (): void => {
+      live.forget(wake);
+      wake();
+    };
+    signal.addEventListener("abort", onAbort);
     try {
       let position = after;
       for (;;) {
@@ -43,10 +49,15 @@ export class LiveResponses {
           position = piece.last;
           yield piece;
         } else if (live.isOver || signal.aborted) break;
-        else await live.news(signal);
+        else
+          await new Promise<void>((resolve) => {
+            wake = resolve;
+            live.onNews(resolve);
+          });
       }
       live.rethrow();
     } finally {
+      signal.removeEventListener("abort", onAbort);
       this.#leave(stored, live);
     }
   }
@@ -90,7 +101,8 @@ export class LiveResponses {
 /** One response while it is followed. */
 class Live {
   readonly #stop = new AbortController();
-  readonly #waiting = new Set<() => void>();
+  #waiting = new Set<() => void>();
+  #isWaking = false;
   #kept: Buffer[] = [];
   #bytes = 0;
   /** Pieces that several followers at one position want are joined once. */
@@ -123,17 +135,13 @@ class Live {
     return piece;
   }
 
-  /** Resolves when there is more, or the end, or the follower has gone. */
-  news(signal: AbortSignal): Promise<void> {
-    return new Promise((resolve) => {
-      const wake = (): void => {
-        this.#waiting.delete(wake);
-        signal.removeEventListener("abort", wake);
-        resolve();
-      };
-      this.#waiting.add(wake);
-      signal.addEventListener("abort", wake, { once: true });
-    });
+  /** Told once, when there is more, or the end. */
+  onNews(wake: () => void): void {
+    this.#waiting.add(wake);
+  }
+
+  forget(wake: () => void): void {
+    this.#waiting.delete(wake);
   }
 
   rethrow(): void {
@@ -164,7 +172,15 @@ class Live {
     this.#wake();
   }
 
+  /** Once for all that has been read in one go: events of one append leave in one write. */
   #wake(): void {
-    for (const wake of [...this.#waiting]) wake();
+    if (this.#isWaking) return;
+    this.#isWaking = true;
+    setImmediate(() => {
+      this.#isWaking = false;
+      const waiting = this.#waiting;
+      this.#waiting = new Set();
+      for (const wake of waiting) wake();
+    });
   }
 }

@@ -7,6 +7,7 @@ import { defaultConfig } from "../../../src/config.js";
 import { services } from "../../../src/projection/connect/routes.js";
 import { openApiDocument, openApiText } from "../../../src/projection/openapi/document.js";
 import { eventName } from "../../../src/projection/openapi/response-paths.js";
+import { parseRequest } from "../../../src/projection/responses/request-shape.js";
 import { eventShapes } from "../../../src/projection/responses/wire-shape.js";
 import { newId } from "../../../src/thread/ids.js";
 import { pngBytes, pngUrl } from "../../support/images.js";
@@ -14,6 +15,7 @@ import { newDataDir, removeDataDir } from "../../support/server-process.js";
 
 // biome-ignore lint/suspicious/noExplicitAny: a document is looked into as one likes.
 const document = openApiDocument() as any;
+const silent = { debug() {}, info() {}, warn() {}, error() {} };
 const validators = new Map<string, Validator>();
 
 /** What is wrong with the value, by the schema of this name. */
@@ -63,6 +65,29 @@ describe("the document", () => {
   });
 });
 
+describe("requests", () => {
+  test.each([
+    { input: "Hello" },
+    { input: [{ role: "user", content: [{ type: "input_image", image_url: pngUrl(), detail: "low" }] }], stream: true },
+    { previous_response_id: "resp_1", input: [{ type: "function_call_output", call_id: "call_1", output: "rain" }] },
+    { input: "Hello", tools: [{ type: "mcp", server_label: "a", server_url: "https://a.example/mcp" }] },
+    { input: "Hello", text: { format: { type: "json_schema", name: "a", schema: {} } } },
+  ])("that are taken are as the document says: %j", (request) => {
+    expect(faults("CreateResponse", request)).toEqual([]);
+    expect(() => parseRequest(JSON.stringify(request))).not.toThrow();
+  });
+
+  test.each([
+    { input: "Hello", colour: "red" },
+    { input: "Hello", temperature: 3 },
+    { input: [{ role: "nobody", content: "Hello" }] },
+    { input: "Hello", tools: [{ type: "computer_use" }] },
+  ])("that are refused are not: %j", (request) => {
+    expect(faults("CreateResponse", request)).not.toEqual([]);
+    expect(() => parseRequest(JSON.stringify(request))).toThrow();
+  });
+});
+
 describe("golden events", () => {
   const folder = new URL("../responses/golden/", import.meta.url);
   const files = readdirSync(folder).map((name) => ({ name, text: readFileSync(new URL(name, folder), "utf8") }));
@@ -86,10 +111,7 @@ describe("a server", () => {
     dataDir = await newDataDir();
     const agent = { ...defaultConfig.agent, model: "demo:demo" };
     const listen = { host: "127.0.0.1", port: 0 };
-    heddle = await compose(
-      { ...defaultConfig, dataDir, listen, agent },
-      { debug() {}, info() {}, warn() {}, error() {} },
-    );
+    heddle = await compose({ ...defaultConfig, dataDir, listen, agent }, silent);
   });
   afterAll(async () => {
     await heddle.close();
@@ -182,6 +204,20 @@ describe("a server", () => {
   test("describes its errors in the words that the request asks in", async () => {
     expect(await ask("POST", "/heddle.v1.ThreadService/GetThread", { body: { threadId: "x" } })).toHaveProperty("code");
   });
+});
+
+test("a server whose operator wants no Responses API has none", async () => {
+  const dataDir = await newDataDir();
+  const responses = { ...defaultConfig.responses, enabled: false };
+  const listen = { host: "127.0.0.1", port: 0 };
+  const heddle = await compose({ ...defaultConfig, dataDir, listen, responses }, silent);
+  try {
+    expect((await fetch(`${heddle.url}/v1/models`)).status).toBe(404);
+    expect((await fetch(`${heddle.url}/openapi.json`)).status).toBe(200);
+  } finally {
+    await heddle.close();
+    await removeDataDir(dataDir);
+  }
 });
 
 /** The events of a thread to the end of its run, as Connect streams JSON. */

@@ -1,9 +1,12 @@
 // Images that come with a request: kept as bodies with the message, and seen by the model in this turn and in later ones.
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { openLmdbLog } from "../../../src/log/lmdb.js";
+import type { ModelRequest } from "../../../src/model/model.js";
 import { limits } from "../../../src/thread/limits.js";
 import { replies, said, valuesOf } from "../../support/agent.js";
 import { storedEvents, useCores } from "../../support/core.js";
 import { pngBytes, pngUrl } from "../../support/images.js";
+import { newDataDir, removeDataDir } from "../../support/server-process.js";
 import { openApi } from "./api.js";
 
 const core = useCores();
@@ -12,6 +15,12 @@ const text = (words: string) => ({ type: "input_text", text: words });
 const image = (image_url: string, more: object = {}) => ({ type: "input_image", image_url, ...more });
 const png = { mediaType: "image/png", base64: pngBytes().toString("base64"), detail: "high" };
 const linked = { url: "https://loom.example/a.png", detail: "" };
+
+/** The first image of the first message. */
+function bytesSeen({ messages: [message] }: ModelRequest): Buffer {
+  const [seen] = message?.role === "user" ? (message.images ?? []) : [];
+  return Buffer.from(seen && "base64" in seen ? seen.base64 : "", "base64");
+}
 
 describe("an image", () => {
   test("reaches the model with the words, as bytes or as a URL, and no event holds it", async () => {
@@ -64,9 +73,25 @@ describe("an image", () => {
     const model = replies(said("Large."));
     const size = 2 * limits.contentChunkBytes + 7;
     await (await openApi(core({ model })).create({ input: user(image(pngUrl(size))) })).events();
-    const [message] = model.requests[0]!.messages;
-    const [seen] = message?.role === "user" ? (message.images ?? []) : [];
-    expect(seen && "base64" in seen && Buffer.from(seen.base64, "base64").equals(pngBytes(size))).toBe(true);
+    expect(bytesSeen(model.requests[0]!).equals(pngBytes(size))).toBe(true);
+  });
+
+  test("is on disk: a server upon the same data shows it to the model again, byte for byte", async () => {
+    const dir = await newDataDir();
+    onTestFinished(() => removeDataDir(dir));
+    const size = 2 * limits.contentChunkBytes + 7;
+    const before = await openLmdbLog({ dir });
+    const first = await openApi(core({ model: replies(said("Large.")), log: before })).create({
+      input: user(image(pngUrl(size))),
+    });
+    await first.events();
+    await before.close();
+    const model = replies(said("Still large."));
+    const after = await openLmdbLog({ dir });
+    onTestFinished(() => after.close());
+    const second = await openApi(core({ model, log: after })).create({ previous_response_id: first.id, input: "And?" });
+    await second.events();
+    expect(bytesSeen(model.requests[0]!).equals(pngBytes(size))).toBe(true);
   });
 
   test("in bytes is listed among the input items without them", async () => {
