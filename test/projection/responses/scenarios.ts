@@ -184,6 +184,36 @@ export const scenarios: readonly Scenario[] = [
     ),
   },
   {
+    name: "one-at-a-time",
+    shows: "Two calls of one reply where only one may run at a time: the second shows when its turn comes.",
+    play: async (stage) => {
+      const { create } = open(stage, {
+        replies: [
+          calls({ name: "get_weather", input: { town: "Ulm" } }, { name: "read_file", input: { path: "a.txt" } }),
+          says("It rains."),
+        ],
+        tools: [read],
+      });
+      const asked = { tools: [weather, own], parallel_tool_calls: false };
+      const first = await create({ ...asked, input: "Weather in Ulm, and read it" });
+      const [call] = (await first.events()).flatMap(({ frame }) =>
+        frame.type === "response.output_item.done" ? [frame["item"] as { call_id: string }] : [],
+      );
+      const input = [{ type: "function_call_output", call_id: call!.call_id, output: "rain" }];
+      const second = await create({ ...asked, previous_response_id: first.id, input });
+      await second.events();
+      return [first, second];
+    },
+  },
+  {
+    name: "not-named",
+    shows: "A tool that the request did not name: the model is told so, and the caller sees nothing of it.",
+    play: one(
+      { replies: [calls({ name: "read_file", input: { path: "a.txt" } }), says("I cannot read.")], tools: [read] },
+      { input: "Read it" },
+    ),
+  },
+  {
     name: "mcp",
     shows: "The list of the server's tools first, then its calls.",
     play: one(
