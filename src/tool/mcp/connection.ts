@@ -125,7 +125,7 @@ export class Connection {
       {
         serverLabel,
         clean,
-        onLeftOut: (words) => log.say("warn", "a tool of an MCP server cannot be used", { tool: words }),
+        onLeftOut: (words) => log.sayUnlessTooMany("warn", "a tool of an MCP server cannot be used", { tool: words }),
         makeTool: (name: string, listed: ListedTool) =>
           makeTool({ ...settings, serverLabel, name, listed, call: this.#use.call }),
       },

@@ -26,14 +26,19 @@ export class ServerLog {
 
   /** What the server says. `from`: a level of the protocol, or the stream that it was printed to. */
   quote(from: string, text: string): void {
+    const line = oneLine(text.slice(0, bounds.logUnits));
+    if (line !== "") this.sayUnlessTooMany(levels[from] ?? "info", line, { from });
+  }
+
+  /** What the server can make us say as often as it likes. */
+  sayUnlessTooMany(level: LogLevel, message: string, facts: object): void {
     const minute = Math.floor(performance.now() / 60_000);
     if (minute !== this.#minute) this.#lines = 0;
     this.#minute = minute;
     this.#lines++;
-    if (this.#lines > bounds.logLinesPerMinute + 1) return;
-    const isLast = this.#lines === bounds.logLinesPerMinute + 1;
-    const line = isLast ? "[more lines of this minute are left out]" : oneLine(text.slice(0, bounds.logUnits));
-    if (line !== "") this.say(levels[from] ?? "info", line, { from });
+    const most = bounds.logLinesPerMinute;
+    if (this.#lines <= most) this.say(level, message, facts);
+    else if (this.#lines === most + 1) this.say("info", "[more lines of this minute are left out]");
   }
 }
 

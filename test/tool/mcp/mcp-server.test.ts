@@ -226,6 +226,22 @@ describe("a list that changes", () => {
     await server.close();
   });
 
+  test("and holds much that can be no tool does not fill the log", async () => {
+    let at = 0;
+    const bad = () => Array.from({ length: 500 }, () => ({ name: `bad ${at++}` }));
+    const { server, opened, logged } = play(async () => ({
+      listTools: async () => ({ tools: bad(), nextCursor: undefined }),
+    }));
+    await server.discover(never);
+    for (let round = 0; round < 3; round++) {
+      opened[0]!.onToolsChanged();
+      await vi.advanceTimersByTimeAsync(2_000);
+    }
+    expect(at).toBe(2_000);
+    expect(logged.filter((line) => "tool" in line && String(line.tool).startsWith("bad"))).toHaveLength(600);
+    await server.close();
+  });
+
   test("while it is read for the first time is read once more", async () => {
     const listTools = vi.fn(async () => page("one"));
     const { server } = play(async (events) => {
