@@ -99,7 +99,10 @@ export class McpServers implements ToolServers, ThreadBound {
     if (servers.length === 0 || this.#isClosed) return;
     const before = this.#threads.get(threadId);
     const changed = servers.filter(({ label, headers }) => !isDeepStrictEqual(headers, before?.headers.get(label)));
-    if (before && changed.length === 0) return this.#keep(threadId, before);
+    if (before && changed.length === 0) {
+      this.#keep(threadId, before);
+      return;
+    }
     const headers = new Map(before?.headers);
     for (const server of servers) headers.set(server.label, server.headers);
     const letGo = this.#secrets.hold([
