@@ -1,0 +1,49 @@
+// What a response has put out so far: its items, and the events that an event of the log makes of it. What belongs to another segment of
+// the run is neither kept nor told.
+import type { Frame, Item } from "./wire.js";
+
+/** An item that is not done. */
+export interface Open {
+  readonly index: number;
+  readonly id: string;
+}
+
+export class Output {
+  readonly #items: Item[] = [];
+  #frames: Frame[] = [];
+  /** Whether what comes now belongs to the response. */
+  isOwn = false;
+
+  /** As they stand. */
+  get items(): readonly Item[] {
+    return [...this.#items];
+  }
+
+  /** What was told since it was asked last. */
+  takeFrames(): readonly Frame[] {
+    const frames = this.#frames;
+    this.#frames = [];
+    return frames;
+  }
+
+  add(item: Item): Open {
+    const open = { index: this.#items.length, id: item.id };
+    if (!this.isOwn) return open;
+    this.#items.push(item);
+    this.emit({ type: "response.output_item.added", output_index: open.index, item });
+    return open;
+  }
+
+  done({ index }: Open, item: Item, words: object = {}): void {
+    if (!this.isOwn) return;
+    this.#items[index] = item;
+    this.emit({ type: "response.output_item.done", output_index: index, item, ...words });
+  }
+
+  emit(frame: Frame): void {
+    if (this.isOwn) this.#frames.push(frame);
+  }
+}
+
+/** How events name the item that they are about. */
+export const place = ({ id, index }: Open) => ({ item_id: id, output_index: index });
