@@ -113,6 +113,7 @@ export class Responses {
   /** Nobody sees it any more; with its last response a thread goes. */
   async delete(stored: StoredResponse): Promise<void> {
     await this.cancel(stored);
+    await this.#ended(stored);
     const key = keyOf(stored.threadId);
     const isLast = await this.#parts.threads.change(key, (draft) => {
       const responses = draft.document.responses.map((response) =>
@@ -122,6 +123,14 @@ export class Responses {
       return responses.every(({ deleted }) => deleted);
     });
     if (isLast) await this.#parts.threads.delete(stored.threadId);
+  }
+
+  /** Resolves when its run is over: one that is called off takes a moment to end. */
+  async #ended(stored: StoredResponse): Promise<void> {
+    const stop = new AbortController();
+    for await (const { payload, runId } of this.follow(stored, stop.signal))
+      if (payload.case === "runCompleted" && runId === stored.runId) break;
+    stop.abort();
   }
 
   async #beginThread(request: BeginRequest, past: readonly PastEntry[]): Promise<Segment> {
