@@ -8,16 +8,17 @@ import { RunRecorder } from "../recorder/run-recorder.js";
 import type { ThreadDraft } from "../recorder/thread-draft.js";
 import { HeddleError, isError } from "../thread/errors.js";
 import type { OpenCall } from "../thread/open-call.js";
-import { ApprovalDecision, type RunDocument, type RunOptions } from "../thread/schema.js";
+import { ApprovalDecision, type RunOptions } from "../thread/schema.js";
 import { timestampMs } from "../thread/time.js";
 import { ActiveRuns, type Begun } from "./active-runs.js";
 import { type ApprovalSettings, Approvals } from "./approvals.js";
+import { CallingOff } from "./calling-off.js";
 import { ClaimClocks } from "./claim-clocks.js";
 import { ClientCalls } from "./client-calls.js";
 import type { DelegationLimits } from "./delegated-tasks.js";
 import { driveRun } from "./drive-run.js";
 import { checkModelFormat, type RunDefaults, resolveOptions } from "./options.js";
-import { type ApprovalAnswer, answerApproval, resumeRun, resumeUnlessParked, stopParked } from "./parked.js";
+import { type ApprovalAnswer, answerApproval, resumeRun, resumeUnlessParked } from "./parked.js";
 import { recoverRun } from "./recover-run.js";
 import { Run, type RunLimits } from "./run.js";
 import type { CallResult } from "./run-tool-call.js";
@@ -60,14 +61,12 @@ const isSettled = (error: unknown): boolean =>
     isError(error, code),
   );
 
-/** A run is taken up in far fewer steps than this. */
-const callOffAttempts = 10;
-
 export class Runs {
   readonly #parts: RunsParts;
   readonly #active: ActiveRuns;
   readonly #approvals: Approvals;
   readonly #claims: ClaimClocks;
+  readonly #callingOff: CallingOff;
   /** The verbs of clients that run calls. */
   readonly clientCalls: ClientCalls;
 
@@ -86,6 +85,11 @@ export class Runs {
       },
       parts.clock,
     );
+    this.#callingOff = new CallingOff({
+      active: this.#active,
+      isOffered: (model) => this.#isOffered(model),
+      stopClocks: (toolCallId) => this.#stopClocks(toolCallId),
+    });
     const { log, limits, onError } = parts;
     this.clientCalls = new ClientCalls({
       log,
@@ -142,83 +146,18 @@ export class Runs {
   }
 
   /** The same for any reason. False: it could not be caught, and is to be tried again. */
-  async stop(key: ThreadKey, runId: string, stop: RunStop): Promise<boolean> {
-    let waiting: string[] = [];
-    const isCaught = await this.#callOff(key, {
-      tell: () => {
-        const run = this.#active.get(runId);
-        if (run?.key.threadId !== key.threadId) return false;
-        run.stop(stop);
-        return true;
-      },
-      inLog: (draft, isTold) => {
-        waiting = [...draft.state.calls.keys()];
-        const { run, lease } = draft.document;
-        if (!run || lease || draft.document.runId !== runId) {
-          if (isTold) return undefined;
-          throw new HeddleError("run_not_found", `Thread ${key.threadId} has no open run ${runId} to call off`);
-        }
-        return draft.state.run?.suspended ? stopParked(draft, stop) : undefined;
-      },
-    });
-    for (const toolCallId of waiting) this.#stopClocks(toolCallId);
-    return isCaught;
+  stop(key: ThreadKey, runId: string, stop: RunStop): Promise<boolean> {
+    return this.#callingOff.run(key, runId, stop);
   }
 
   /** The same for one call; its run goes on. */
   async cancelCall(key: ThreadKey, toolCallId: string, reason = ""): Promise<void> {
-    const stop = { kind: "cancelled", reason } as const;
-    let runId = "";
-    await this.#callOff(key, {
-      tell: () => {
-        if (this.#active.stopCall(toolCallId, stop)) return true;
-        // A run that has just been taken up again has not come to its calls yet.
-        const run = this.#active.get(runId);
-        run?.callScope(toolCallId).stop(stop);
-        return run !== undefined;
-      },
-      inLog: (draft, isTold) => {
-        const { lease } = draft.document;
-        if (!draft.state.calls.has(toolCallId)) {
-          if (isTold) return undefined;
-          throw new HeddleError("tool_call_over", `Tool call ${toolCallId} is over: there is nothing to call off`);
-        }
-        if (lease)
-          throw new HeddleError("tool_call_not_ours", `${lease.producer} runs this call: only it can call it off`, {
-            detail: { producer: lease.producer },
-          });
-        runId = draft.document.runId;
-        const mayGoOn = this.#isOffered(draft.document.run?.options?.model ?? "");
-        return draft.state.run?.suspended ? stopParked(draft, stop, { toolCallId, mayGoOn }) : undefined;
-      },
-    });
-    this.#stopClocks(toolCallId);
+    await this.#callingOff.call(key, toolCallId, { kind: "cancelled", reason });
   }
 
   #stopClocks(toolCallId: string): void {
     this.#approvals.stopClock(toolCallId);
     this.#claims.stop(toolCallId);
-  }
-
-  /**
-   * A run that is worked on is told, a suspended one is changed in the log. Telling comes first: a run that has been told is not
-   * suspended any more, and one that was suspended before shows in the log. One that is between the two is tried again.
-   */
-  async #callOff(
-    key: ThreadKey,
-    { tell, inLog }: { tell: () => boolean; inLog: (draft: ThreadDraft, isTold: boolean) => RunDocument | undefined },
-  ): Promise<boolean> {
-    for (let attempt = 0; attempt < callOffAttempts; attempt++) {
-      await this.#active.launched(key);
-      const isTold = tell();
-      const { isSuspended } = await this.#active.change(key, (draft) => {
-        const isSuspended = draft.state.run?.suspended ?? false;
-        const { runId } = draft.document;
-        return { runId, isSuspended, started: inLog(draft, isTold) };
-      });
-      if (isTold || isSuspended) return true;
-    }
-    return false;
   }
 
   /**
