@@ -30,10 +30,14 @@ export interface McpServersOptions extends McpSettings {
 /** A connection of a thread that nobody uses for so long is closed. */
 const unusedMs = 300_000;
 
+/** Headers that a thread was given before: calls that are under way may still say them back. */
+const formerHeaders = 3;
+
 interface OfThread {
   readonly servers: Map<string, { readonly url: string; readonly server: McpServer }>;
   readonly headers: Map<string, Readonly<Record<string, string>>>;
-  letGo(): void;
+  /** Each lets go of what is secret in the headers that were given at one time, the oldest first. */
+  readonly held: readonly (() => void)[];
 }
 
 export class McpServers implements ToolServers, ThreadBound {
@@ -94,27 +98,29 @@ export class McpServers implements ToolServers, ThreadBound {
   adopt(threadId: string, servers: readonly BroughtServer[]): void {
     if (servers.length === 0 || this.#isClosed) return;
     const before = this.#threads.get(threadId);
+    const changed = servers.filter(({ label, headers }) => !isDeepStrictEqual(headers, before?.headers.get(label)));
+    if (before && changed.length === 0) return void this.#keep(threadId, before);
     const headers = new Map(before?.headers);
     for (const server of servers) headers.set(server.label, server.headers);
     const letGo = this.#secrets.hold([
       ...[...headers.values()].flatMap(secretsOfHeaders),
       ...servers.flatMap(({ url }) => secretsOfUrl(url)),
     ]);
-    before?.letGo();
+    const held = [...(before?.held ?? []), letGo];
+    for (const letGoOfOldest of held.splice(0, held.length - 1 - formerHeaders)) letGoOfOldest();
     const kept = new Map(before?.servers);
-    for (const { label, headers: given } of servers) {
-      if (isDeepStrictEqual(given, before?.headers.get(label))) continue;
+    for (const { label } of changed) {
       // What it is told to let us in is another now. Calls that are under way end as they began.
       kept.get(label)?.server.retire();
       kept.delete(label);
     }
-    this.#keep(threadId, { servers: kept, headers, letGo });
+    this.#keep(threadId, { servers: kept, headers, held });
   }
 
   async endThread(threadId: string): Promise<void> {
     const found = this.#threads.get(threadId);
     this.#threads.delete(threadId);
-    found?.letGo();
+    for (const letGo of found?.held ?? []) letGo();
     await Promise.all([...(found?.servers.values() ?? [])].map(({ server }) => server.close()));
   }
 
@@ -127,7 +133,7 @@ export class McpServers implements ToolServers, ThreadBound {
   }
 
   #ofThread(threadId: string, { label, url, hadHeaders }: ThreadServer): McpServer {
-    const found: OfThread = this.#threads.get(threadId) ?? { servers: new Map(), headers: new Map(), letGo: () => {} };
+    const found: OfThread = this.#threads.get(threadId) ?? { servers: new Map(), headers: new Map(), held: [] };
     this.#keep(threadId, found);
     const known = found.servers.get(label);
     if (known?.url === url) return known.server;

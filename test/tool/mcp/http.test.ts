@@ -297,6 +297,28 @@ describe("servers of threads", () => {
     await expect(first.discover(never)).rejects.toThrow("the server is stopping");
   });
 
+  test("headers that were replaced stay secret for a while: calls that are under way may say them back", async () => {
+    const servers = serversWith([]);
+    const held = new Set<string>();
+    const quiet = { debug: () => {}, info: () => {}, warn: () => {} };
+    servers.reportTo(quiet, {
+      text: (text) => text,
+      hold: (secrets) => {
+        for (const secret of secrets) held.add(secret);
+        return () => {
+          for (const secret of secrets) held.delete(secret);
+        };
+      },
+    });
+    const give = (key: string) => servers.adopt(threadId, [brought(odd.url, { "X-Key": key })]);
+    for (const key of ["first-key", "second-key", "second-key", "second-key", "second-key"]) give(key);
+    expect([...held]).toEqual(["first-key", "second-key"]);
+    for (let more = 0; more < 10; more++) give(`key-${more}-of-many`);
+    expect([...held]).toEqual([6, 7, 8, 9].map((more) => `key-${more}-of-many`));
+    await servers.endThread(threadId);
+    expect(held.size).toBe(0);
+  });
+
   test("end with their thread", async () => {
     const servers = serversWith([`127.0.0.1:${odd.port}`]);
     servers.adopt(threadId, [brought(odd.url)]);
