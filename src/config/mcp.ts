@@ -1,5 +1,6 @@
 // MCP servers, in the form that people have them in already: `mcpServers: { name: { command, args, env } | { url, headers } }`. Values
 // may refer to variables (`${NAME}`), so that the file holds no secret; what is wrong is told without showing a value.
+import { validateHeaderName, validateHeaderValue } from "node:http";
 import { resolve } from "node:path";
 import { z } from "zod";
 import { section, text, whole } from "./rules.js";
@@ -116,7 +117,7 @@ function serverOf(label: string, entry: Entry, variables: Variables): McpServerC
   const { startTimeoutMs, idleTimeoutMs, timeoutMs } = entry;
   const place =
     command === undefined
-      ? ({ kind: "address", url: urlOf(url, variables), headers: variables.all("headers", entry.headers) } as const)
+      ? ({ kind: "address", url: urlOf(url, variables), headers: headersOf(entry, variables) } as const)
       : ({
           kind: "program",
           command: variables.filled("command", command),
@@ -145,6 +146,24 @@ function urlOf(given: string, variables: Variables): string {
   if (!isRight && !variables.isMissing)
     variables.report("url", "must be an http or https URL without name and password, such as https://example.com/mcp");
   return url;
+}
+
+function headersOf(entry: Entry, variables: Variables): Readonly<Record<string, string>> {
+  const headers = variables.all("headers", entry.headers);
+  for (const [name, value] of Object.entries(headers))
+    if (!isSendable(name, value))
+      variables.report(`headers.${name}`, "must be a name and a value that HTTP can send: ASCII, on one line");
+  return headers;
+}
+
+function isSendable(name: string, value: string): boolean {
+  try {
+    validateHeaderName(name);
+    validateHeaderValue(name, value.trim()); // What stands around it is not sent: secrets in files often end in a new line.
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** `${NAME}`, or `${NAME:-what counts where it is not set}`. */

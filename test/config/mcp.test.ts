@@ -65,6 +65,21 @@ describe("mcpServers", () => {
     expect(servers[0]).toMatchObject({ ...own, place: { cwd: join(directory, "below") } });
   });
 
+  test.each([{ Key: "two\nlines-of-it" }, { Key: "\u6f22\u5b57-of-it" }, { "no name": "value-of-it" }])(
+    "have no headers that cannot be sent, and their values are not shown: %j",
+    (headers) => {
+      const words = problem({ a: { url: "https://example.com/mcp", headers } });
+      expect(words).toContain("must be a name and a value that HTTP can send");
+      expect(words).not.toContain("of-it");
+    },
+  );
+
+  test("have headers whose values may end in a new line, as secrets in files do", () => {
+    const headers = { Authorization: `Bearer ${ref("TOKEN")}` };
+    const { servers } = load({ a: { url: "https://example.com/mcp", headers } }, { TOKEN: "abc\n" });
+    expect(servers).toHaveLength(1);
+  });
+
   test("may refer to variables, whose values are secret", () => {
     const { servers } = load(
       {

@@ -15,7 +15,7 @@ export const secretsOfHeaders = (headers: Readonly<Record<string, string>>): str
 const shortestPart = 8;
 
 function secretPart(value: string): string {
-  const [, part = ""] = /^[A-Za-z]+ +(\S+)$/.exec(value) ?? [];
+  const [, part = ""] = /^[A-Za-z]+ +(\S+)$/.exec(value.trim()) ?? [];
   return part.length >= shortestPart ? part : value;
 }
 
