@@ -21,7 +21,8 @@ const open = (options: CoreOptions): Core => {
   return core;
 };
 
-test("T1: an end that a server without the run's model is told is kept, and the run waits for one that has it", async () => {
+/** A call that waits for a client, and a server that does not have its run's model. */
+async function handedOver() {
   const log = openMemoryLog();
   const first = open({ log, model: replies(called({ name: "look" })) });
   const offer = { threadId: "", executorName: "here", tools: [clientToolOf("look")] };
@@ -34,6 +35,11 @@ test("T1: an end that a server without the run's model is told is kept, and the 
   const without = open({ log });
   await without.runs.recover(key);
   const [call] = await without.toolCalls.offered({ threadId, pageSize: 1, after: "" });
+  return { log, key, threadId, without, call };
+}
+
+test("T1: an end that a server without the run's model is told is kept, and the run waits for one that has it", async () => {
+  const { log, key, threadId, without, call } = await handedOver();
   const claim = { toolCallId: call!.id, executorName: "here", claimToken: "", leaseMs: undefined };
   const { claimToken } = await without.executorCalls.claim(claim);
   const complete = { outcome: ToolCallOutcome.SUCCEEDED, summary: "Looked" };
@@ -50,18 +56,7 @@ test("T1: an end that a server without the run's model is told is kept, and the 
 });
 
 test("T1: a call that is called off on a server without the run's model is over, and the run waits for one that has it", async () => {
-  const log = openMemoryLog();
-  const first = open({ log, model: replies(called({ name: "look" })) });
-  const offer = { threadId: "", executorName: "here", tools: [clientToolOf("look")] };
-  await first.toolOffers.offer(offer, new AbortController().signal).next();
-  const { threadId } = await send(first);
-  await until(first, threadId, isCase("runSuspended"));
-  await first.runs.close();
-
-  const key = { tenant: defaultTenant, threadId: threadId as ThreadId };
-  const without = open({ log });
-  await without.runs.recover(key);
-  const [call] = await without.toolCalls.offered({ threadId, pageSize: 1, after: "" });
+  const { log, key, threadId, without, call } = await handedOver();
   await without.toolCalls.cancel(call!.id, "not needed");
   expect(await without.threads.get(threadId)).toMatchObject({ state: WireThreadState.SUSPENDED, openToolCalls: 0 });
   await without.runs.close();

@@ -66,16 +66,15 @@ export interface Report {
   readonly reportSequence: bigint;
 }
 
-/** False when the report was stored before: it is not stored twice. */
-export function reportCall(draft: ThreadDraft, toolCallId: string, report: Report): boolean {
+/** A report that was stored before is not stored twice. */
+export function reportCall(draft: ThreadDraft, toolCallId: string, report: Report): void {
   const { reportSequence, outputs, progress } = report;
-  if (reportSequence > 0n && reportSequence <= (openCall(draft, toolCallId).claim?.reportSequence ?? 0n)) return false;
+  if (reportSequence > 0n && reportSequence <= (openCall(draft, toolCallId).claim?.reportSequence ?? 0n)) return;
   for (const output of outputs) recordOutput(draft, toolCallId, output);
   if (progress) record(draft, { case: "toolCallProgress", value: { ...progress, toolCallId } });
   // Last: the number of a report that is refused is still to come.
   const { claim } = openCall(draft, toolCallId);
   if (claim && reportSequence > 0n) draft.noteClaim(toolCallId, { ...claim, reportSequence });
-  return true;
 }
 
 /** What is beyond the bound is not recorded, and said in one line. */

@@ -160,7 +160,7 @@ export class ClientCalls {
   }
 
   async #end(key: ThreadKey, toolCallId: string, end: (draft: ThreadDraft) => void): Promise<void> {
-    const { active, clocks, log } = this.#parts;
+    const { active, clocks, log, onError } = this.#parts;
     const { runId, started } = await active.change(key, (draft) => {
       end(draft);
       const { runId, run } = draft.document;
@@ -171,7 +171,12 @@ export class ClientCalls {
     clocks.stop(toolCallId);
     // A run that was suspended finds the end in the log.
     const run = started ? undefined : active.get(runId);
-    run?.waits.answer(toolCallId, { kind: "ended", result: await resultOf(log, key, toolCallId) });
+    if (!run) return;
+    const result = await resultOf(log, key, toolCallId).catch((error: unknown) => {
+      onError(error, key);
+      return unreadable; // Nobody may wait for ever for what cannot be read.
+    });
+    run.waits.answer(toolCallId, { kind: "ended", result });
   }
 
   /** An empty report of a client that has said nothing for long. */
@@ -200,6 +205,8 @@ const silent = (executorName: string): Ending => {
   const message = `${summary}. Whether it had an effect is not known`;
   return { outcome: ToolCallOutcome.INTERRUPTED, summary, error: { kind: "executor_lost", message } };
 };
+
+const unreadable: CallResult = { text: "The result cannot be read", isError: true, stopIteration: false };
 
 /** As the log has it: the result may have come in pieces. */
 async function resultOf(log: EventLog, { tenant, threadId }: ThreadKey, toolCallId: string): Promise<CallResult> {
