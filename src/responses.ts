@@ -1,12 +1,13 @@
 // The verbs of the Responses door: threads and responses are the same things, seen through two APIs. A response is a segment of a
 // thread's log: it begins where a request started a run or went on with one, and ends where the run is over or waits.
-import { create, fromBinary } from "@bufbuild/protobuf";
+import { create, fromBinary, type JsonObject } from "@bufbuild/protobuf";
 import type { EventLog, ThreadKey } from "./log/event-log.js";
 import { claimCall, completeCall } from "./loop/claimed-call.js";
 import { readConversation } from "./loop/conversation.js";
 import { answerApproval } from "./loop/parked.js";
 import { type PastEntry, recordMessage } from "./loop/past.js";
 import type { Runs } from "./loop/runs.js";
+import { redactedRequest } from "./recorder/request-echo.js";
 import type { ThreadDraft } from "./recorder/thread-draft.js";
 import { HeddleError, isError } from "./thread/errors.js";
 import type { ThreadEvent } from "./thread/event.js";
@@ -43,7 +44,7 @@ export interface BeginRequest {
   readonly approvals: readonly { readonly toolCallId: string; readonly isAllowed: boolean; readonly reason: string }[];
   readonly options: RunOptions;
   readonly mcpServers: readonly BroughtServer[];
-  /** What is kept with it, for whoever shows it: text. */
+  /** What is kept with it, for whoever shows it: an object, as JSON. */
   readonly record: string;
 }
 
@@ -263,7 +264,9 @@ function keep(
     inputEndSequence: inputEnd,
   });
   draft.changeDocument({ responses: [...draft.document.responses, response].slice(-remembered) });
-  const bytes = Buffer.from(draft.redactions.whole(record));
+  // Text by text: what looks like a secret across two of them would take the JSON between them with it.
+  const kept = redactedRequest(JSON.parse(record) as JsonObject, (text) => draft.redactions.whole(text));
+  const bytes = Buffer.from(JSON.stringify(kept));
   for (let offset = 0; offset < bytes.length; offset += limits.contentChunkBytes)
     draft.bodies.push({
       ...bodyOf(response),
