@@ -77,12 +77,22 @@ export class Responses {
   async begin(request: BeginRequest, previous?: Segment): Promise<Segment> {
     const before = previous ?? (await this.#askedBy(request.approvals[0]?.toolCallId));
     if (!before) return this.#beginThread(request, []);
+    try {
+      return await this.#beginAfter(before, request);
+    } catch (error) {
+      // Another caller that goes on from it may have been quicker.
+      if (!isError(error, "thread_busy") || !(await this.#find(before)).next) throw error;
+      return this.#beginAfter(before, request);
+    }
+  }
+
+  async #beginAfter(before: Segment, request: BeginRequest): Promise<Segment> {
     const { key, document, response, next } = await this.#find(before);
     // Somebody has gone on from it already: this is another way to go on.
     if (next) return this.#beginThread(request, await this.#pastOf(key, next.firstSequence - 1n));
     await this.#parts.threads.bringServers(key.threadId, request.mcpServers);
     if (document.runId === response.runId) return this.#goOn(key, response, request);
-    return this.#start(key, request, []);
+    return this.#start(key, request, { past: [], after: response });
   }
 
   async get(segment: Segment): Promise<StoredResponse> {
@@ -137,10 +147,15 @@ export class Responses {
   async #beginThread(request: BeginRequest, past: readonly PastEntry[]): Promise<Segment> {
     const { mcpServers } = request;
     const { id } = await this.#parts.threads.create({ threadId: "", title: "", labels: {}, mcpServers });
-    return this.#start(keyOf(id), request, past);
+    return this.#start(keyOf(id), request, { past });
   }
 
-  async #start(key: ThreadKey, request: BeginRequest, before: readonly PastEntry[]): Promise<Segment> {
+  /** `after`: the newest response of the thread, or it is `thread_busy`. */
+  async #start(
+    key: ThreadKey,
+    request: BeginRequest,
+    { past, after }: { readonly past: readonly PastEntry[]; readonly after?: ResponseDocument },
+  ): Promise<Segment> {
     refuseAnswers(request);
     const { text, images, options } = request;
     let first = 0n;
@@ -149,8 +164,9 @@ export class Responses {
       text,
       images,
       options,
-      past: [...before, ...request.past],
+      past: [...past, ...request.past],
       note: (draft, begun) => {
+        refuseUnlessNewest(draft, after);
         first = begun.first;
         keep(draft, { ...begun, runStarted: begun.first, inputEnd: draft.head, record: request.record });
       },
@@ -290,6 +306,15 @@ function refuseAnswers({ outputs, approvals }: BeginRequest): void {
   const answered = outputs[0] ?? approvals[0];
   if (answered)
     throw new HeddleError("tool_call_over", "The response does not wait for this answer", { detail: undefined });
+}
+
+/** Another one would be told what came in between. */
+function refuseUnlessNewest({ document }: ThreadDraft, after: ResponseDocument | undefined): void {
+  const newest = document.responses.at(-1);
+  if (!after || !newest || newest.firstSequence === after.firstSequence) return;
+  throw new HeddleError("thread_busy", "Somebody else has gone on in the thread", {
+    detail: { kind: "run", holderId: newest.runId, producer: "" },
+  });
 }
 
 const unanswered = (toolCallId: string): HeddleError =>

@@ -26,3 +26,36 @@ test("a secret is not kept, wherever it stands", async () => {
   expect(echo.metadata).toEqual({ "[redacted]": "[redacted]" });
   expect(input).toMatchObject([{ content: [{ text: "Is it [redacted]?" }] }]);
 });
+
+test("of callers that go on from one response at once, each goes its own way", async () => {
+  const model = replies(...["Hello.", "One.", "Two.", "Three."].map(said));
+  const api = openApi(core({ model }));
+  const first = await api.create({ input: "Hello" });
+  await first.events();
+  const others = await Promise.all(
+    ["1", "2", "3"].map((input) => api.create({ input, previous_response_id: first.id })),
+  );
+  for (const other of others) expect((await other.events()).at(-1)?.frame.type).toBe("response.completed");
+  expect(new Set(others.map(({ stored }) => stored.threadId)).size).toBe(3);
+  const heard = model.requests.slice(1).map(({ messages }) => messages.map(({ text }) => text));
+  expect(heard.toSorted()).toEqual(["1", "2", "3"].map((input) => ["Hello", "Hello.", input]));
+});
+
+test("one that comes when another has gone on, and is done, is not told of it", async () => {
+  const model = replies(...["Hello.", "One.", "Two."].map(said));
+  const opened = core({ model });
+  const api = openApi(opened);
+  const first = await api.create({ input: "Hello" });
+  await first.events();
+  const quick = openApi(opened);
+  const { bringServers } = opened.threads;
+  // It comes in between, after the slow one has looked who has gone on.
+  opened.threads.bringServers = async (threadId, servers) => {
+    opened.threads.bringServers = bringServers;
+    await (await quick.create({ input: "1", previous_response_id: first.id })).events();
+    return bringServers.call(opened.threads, threadId, servers);
+  };
+  await (await api.create({ input: "2", previous_response_id: first.id })).events();
+  const heard = model.requests.slice(1).map(({ messages }) => messages.map(({ text }) => text));
+  expect(heard).toEqual(["1", "2"].map((input) => ["Hello", "Hello.", input]));
+});
