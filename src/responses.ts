@@ -123,9 +123,12 @@ export class Responses {
 
   /** Nobody sees it any more; with its last response a thread goes. */
   async delete(stored: StoredResponse): Promise<void> {
-    await this.cancel(stored);
-    await this.#ended(stored);
-    const key = keyOf(stored.threadId);
+    const { key, document } = await this.#find(stored);
+    // A run that a later response has gone on with is that one's.
+    if (document.responses.findLast(({ runId }) => runId === stored.runId)?.firstSequence === stored.first) {
+      await this.cancel(stored);
+      await this.#ended(stored);
+    }
     const isLast = await this.#parts.threads.change(key, (draft) => {
       const responses = draft.document.responses.map((response) =>
         response.firstSequence === stored.first ? { ...response, deleted: true } : response,

@@ -1,7 +1,7 @@
 // What becomes of requests inside: what is kept of them, and who goes on from a response.
 import { expect, test } from "vitest";
 import type { ResponseRecord } from "../../../src/projection/responses/request.js";
-import { replies, said } from "../../support/agent.js";
+import { called, replies, said } from "../../support/agent.js";
 import { useCores } from "../../support/core.js";
 import { openApi } from "./api.js";
 
@@ -58,4 +58,25 @@ test("one that comes when another has gone on, and is done, is not told of it", 
   await (await api.create({ input: "2", previous_response_id: first.id })).events();
   const heard = model.requests.slice(1).map(({ messages }) => messages.map(({ text }) => text));
   expect(heard).toEqual(["1", "2"].map((input) => ["Hello", "Hello.", input]));
+});
+
+test("a deleted response leaves alone what has gone on from it in the same run", async () => {
+  let answer = (): void => {};
+  const asked = new Promise<void>((resolve) => {
+    answer = resolve;
+  });
+  const model = replies(called({ name: "weather" }), async function* () {
+    await asked;
+    yield* said("Rain.");
+  });
+  const api = openApi(core({ model }));
+  const tools = [{ type: "function", name: "weather", parameters: { type: "object" } }];
+  const first = await api.create({ input: "How is it?", tools });
+  await first.events();
+  const [{ call_id }] = (await first.response())["output"] as [{ call_id: string }];
+  const input = [{ type: "function_call_output", call_id, output: "rain" }];
+  const second = await api.create({ previous_response_id: first.id, input, tools });
+  await api.responses.delete(first.stored);
+  answer();
+  expect((await second.events()).at(-1)?.frame.type).toBe("response.completed");
 });
