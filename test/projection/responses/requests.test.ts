@@ -80,3 +80,13 @@ test("a deleted response leaves alone what has gone on from it in the same run",
   answer();
   expect((await second.events()).at(-1)?.frame.type).toBe("response.completed");
 });
+
+test("a history with more calls at once than a thread takes is the caller's fault", async () => {
+  const calls = Array.from({ length: 1001 }, (_, index) => `call_${index}`);
+  const input = [
+    ...calls.map((call_id) => ({ type: "function_call", call_id, name: "weather", arguments: "{}" })),
+    ...calls.map((call_id) => ({ type: "function_call_output", call_id, output: "rain" })),
+  ];
+  const { create } = openApi(core({ model: replies(said("Rain.")) }));
+  await expect(create({ input })).rejects.toMatchObject({ status: 400, param: "input[1000]" });
+});
