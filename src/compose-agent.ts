@@ -121,6 +121,14 @@ const loadProcesses = (
 ): Processes | undefined =>
   workspace === undefined ? undefined : new Processes({ commands: prepareCommands(commands, workspace), journal });
 
+/** What it says of an MCP server is the configuration's word like any other: a caller's yes does not count against it. */
+function configuredPolicies({ policy, mcp }: AgentConfig): AgentConfig["policy"] {
+  const ofServers = mcp.servers.flatMap((server) =>
+    server.policy ? [[`${mcpPrefix(server.label)}*`, server.policy] as const] : [],
+  );
+  return { ...Object.fromEntries(ofServers), ...policy };
+}
+
 /** A slip in the name of a tool that is to be denied would allow it. */
 function checkPolicy({ policy, mcp }: AgentConfig, registry: ToolRegistry): void {
   const known = new Set([...registry.names(), ...builtinNames]);
@@ -153,7 +161,7 @@ export function createRuns(
         { detail: { model: name.slice(0, 100) } },
       );
     },
-    policy: agent,
+    policy: { ...agent, policy: configuredPolicies(agent) },
     defaults: agent,
     limits: { ...agent, firstBackoffMs },
     delegation: agent.delegation,

@@ -1,12 +1,13 @@
 // The verbs of the Responses door: threads and responses are the same things, seen through two APIs. A response is a segment of a
 // thread's log: it begins where a request started a run or went on with one, and ends where the run is over or waits.
-import { create, fromBinary } from "@bufbuild/protobuf";
+import { create, fromBinary, type JsonObject } from "@bufbuild/protobuf";
 import type { EventLog, ThreadKey } from "./log/event-log.js";
 import { claimCall, completeCall } from "./loop/claimed-call.js";
 import { readConversation } from "./loop/conversation.js";
 import { answerApproval } from "./loop/parked.js";
 import { type PastEntry, recordMessage } from "./loop/past.js";
 import type { Runs } from "./loop/runs.js";
+import { redactedRequest } from "./recorder/request-echo.js";
 import type { ThreadDraft } from "./recorder/thread-draft.js";
 import { HeddleError, isError } from "./thread/errors.js";
 import type { ThreadEvent } from "./thread/event.js";
@@ -43,7 +44,7 @@ export interface BeginRequest {
   readonly approvals: readonly { readonly toolCallId: string; readonly isAllowed: boolean; readonly reason: string }[];
   readonly options: RunOptions;
   readonly mcpServers: readonly BroughtServer[];
-  /** What is kept with it, for whoever shows it: text. */
+  /** What is kept with it, for whoever shows it: an object, as JSON. */
   readonly record: string;
 }
 
@@ -76,12 +77,22 @@ export class Responses {
   async begin(request: BeginRequest, previous?: Segment): Promise<Segment> {
     const before = previous ?? (await this.#askedBy(request.approvals[0]?.toolCallId));
     if (!before) return this.#beginThread(request, []);
+    try {
+      return await this.#beginAfter(before, request);
+    } catch (error) {
+      // Another caller that goes on from it may have been quicker.
+      if (!isError(error, "thread_busy") || !(await this.#find(before)).next) throw error;
+      return this.#beginAfter(before, request);
+    }
+  }
+
+  async #beginAfter(before: Segment, request: BeginRequest): Promise<Segment> {
     const { key, document, response, next } = await this.#find(before);
     // Somebody has gone on from it already: this is another way to go on.
     if (next) return this.#beginThread(request, await this.#pastOf(key, next.firstSequence - 1n));
     await this.#parts.threads.bringServers(key.threadId, request.mcpServers);
     if (document.runId === response.runId) return this.#goOn(key, response, request);
-    return this.#start(key, request, []);
+    return this.#start(key, request, { past: [], after: response });
   }
 
   async get(segment: Segment): Promise<StoredResponse> {
@@ -112,9 +123,12 @@ export class Responses {
 
   /** Nobody sees it any more; with its last response a thread goes. */
   async delete(stored: StoredResponse): Promise<void> {
-    await this.cancel(stored);
-    await this.#ended(stored);
-    const key = keyOf(stored.threadId);
+    const { key, document } = await this.#find(stored);
+    // A run that a later response has gone on with is that one's.
+    if (document.responses.findLast(({ runId }) => runId === stored.runId)?.firstSequence === stored.first) {
+      await this.cancel(stored);
+      await this.#ended(stored);
+    }
     const isLast = await this.#parts.threads.change(key, (draft) => {
       const responses = draft.document.responses.map((response) =>
         response.firstSequence === stored.first ? { ...response, deleted: true } : response,
@@ -136,10 +150,15 @@ export class Responses {
   async #beginThread(request: BeginRequest, past: readonly PastEntry[]): Promise<Segment> {
     const { mcpServers } = request;
     const { id } = await this.#parts.threads.create({ threadId: "", title: "", labels: {}, mcpServers });
-    return this.#start(keyOf(id), request, past);
+    return this.#start(keyOf(id), request, { past });
   }
 
-  async #start(key: ThreadKey, request: BeginRequest, before: readonly PastEntry[]): Promise<Segment> {
+  /** `after`: the newest response of the thread, or it is `thread_busy`. */
+  async #start(
+    key: ThreadKey,
+    request: BeginRequest,
+    { past, after }: { readonly past: readonly PastEntry[]; readonly after?: ResponseDocument },
+  ): Promise<Segment> {
     refuseAnswers(request);
     const { text, images, options } = request;
     let first = 0n;
@@ -148,8 +167,9 @@ export class Responses {
       text,
       images,
       options,
-      past: [...before, ...request.past],
+      past: [...past, ...request.past],
       note: (draft, begun) => {
+        refuseUnlessNewest(draft, after);
         first = begun.first;
         keep(draft, { ...begun, runStarted: begun.first, inputEnd: draft.head, record: request.record });
       },
@@ -263,7 +283,9 @@ function keep(
     inputEndSequence: inputEnd,
   });
   draft.changeDocument({ responses: [...draft.document.responses, response].slice(-remembered) });
-  const bytes = Buffer.from(draft.redactions.whole(record));
+  // Text by text: what looks like a secret across two of them would take the JSON between them with it.
+  const kept = redactedRequest(JSON.parse(record) as JsonObject, (text) => draft.redactions.whole(text));
+  const bytes = Buffer.from(JSON.stringify(kept));
   for (let offset = 0; offset < bytes.length; offset += limits.contentChunkBytes)
     draft.bodies.push({
       ...bodyOf(response),
@@ -287,6 +309,15 @@ function refuseAnswers({ outputs, approvals }: BeginRequest): void {
   const answered = outputs[0] ?? approvals[0];
   if (answered)
     throw new HeddleError("tool_call_over", "The response does not wait for this answer", { detail: undefined });
+}
+
+/** Another one would be told what came in between. */
+function refuseUnlessNewest({ document }: ThreadDraft, after: ResponseDocument | undefined): void {
+  const newest = document.responses.at(-1);
+  if (!after || !newest || newest.firstSequence === after.firstSequence) return;
+  throw new HeddleError("thread_busy", "Somebody else has gone on in the thread", {
+    detail: { kind: "run", holderId: newest.runId, producer: "" },
+  });
 }
 
 const unanswered = (toolCallId: string): HeddleError =>

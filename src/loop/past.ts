@@ -42,9 +42,13 @@ export function recordPast(draft: ThreadDraft, runId: string, entries: readonly 
 
 /** The calls of one reply. */
 function callsFrom(entries: readonly PastEntry[], first: number): readonly PastCall[] {
-  const calls = entries.slice(first).filter((entry) => entry.kind === "call");
-  const next = entries.findIndex((entry, index) => index > first && !(entry.kind === "call" && entry.isTogether));
-  return next < 0 ? calls : calls.slice(0, next - first);
+  const calls: PastCall[] = [];
+  for (let index = first; index < entries.length; index++) {
+    const entry = entries[index]!;
+    if (entry.kind !== "call" || (index > first && !entry.isTogether)) break;
+    calls.push(entry);
+  }
+  return calls;
 }
 
 export function recordMessage(draft: ThreadDraft, runId: string, { role, text, images = [] }: SaidMessage): void {

@@ -1,10 +1,11 @@
 // Lists of tools that discoveries found. A list is a body of the discovery, stored with the event that tells of it; the thread's
 // document knows the newest one of each server.
-import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
+import { create, fromBinary, type JsonValue, toBinary } from "@bufbuild/protobuf";
 import type { EventLog, ThreadKey } from "../log/event-log.js";
 import type { ToolCallId } from "../thread/ids.js";
 import { limits } from "../thread/limits.js";
 import { DiscoveryDocumentSchema, type Tool, type ToolDiscovery, ToolDiscoverySchema } from "../thread/schema.js";
+import { redactedRequest } from "./request-echo.js";
 import type { ThreadDraft } from "./thread-draft.js";
 
 const contentId = "discovery";
@@ -23,7 +24,7 @@ export function noteDiscovery(draft: ThreadDraft, found: Discovered): void {
   const list = create(ToolDiscoverySchema, {
     serverLabel,
     tools: found.tools.map((tool) => redactedTool(tool, redact)),
-    toolsJson: redact(found.toolsJson),
+    toolsJson: redactedJson(found.toolsJson, redact),
   });
   const bytes = toBinary(ToolDiscoverySchema, list);
   for (let offset = 0; offset < bytes.length; offset += limits.contentChunkBytes)
@@ -54,6 +55,16 @@ export async function readDiscovery(
     offset += piece.length;
   }
   return pieces.length === 0 ? undefined : fromBinary(ToolDiscoverySchema, Buffer.concat(pieces));
+}
+
+/** Text by text: what looks like a secret across two of them would take the JSON between them with it. */
+function redactedJson(json: string, redact: (text: string) => string): string {
+  try {
+    const { list } = redactedRequest({ list: JSON.parse(json) as JsonValue }, redact);
+    return JSON.stringify(list);
+  } catch {
+    return redact(json);
+  }
 }
 
 /** A server may echo what it was told to let us in. */

@@ -29,7 +29,7 @@ describe.each(sdks)("$sdk", ({ Client }) => {
   test.each([
     ["an unknown field", { input: "Hi", colour: "red" }, "colour", "unknown_parameter"],
     ["an unknown field inside", { input: "Hi", text: { form: 1 } }, "text.form", "unknown_parameter"],
-    ["a form that is none", { input: "Hi", text: { format: { type: "yaml" } } }, "text.format.type"],
+    ["a form that is not there", { input: "Hi", text: { format: { type: "xml" } } }, "text.format.type"],
     ["a conversation", { input: "Hi", conversation: "conv_1" }, "conversation", "unknown_parameter"],
     ["a prompt", { input: "Hi", prompt: { id: "pmpt_1" } }, "prompt", "unknown_parameter"],
     ["log probabilities", { input: "Hi", top_logprobs: 3 }, "top_logprobs"],

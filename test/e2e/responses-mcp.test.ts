@@ -29,10 +29,16 @@ beforeAll(async () => {
         turn("Fail", "mcp__mine__fail"),
         turn("Ask first", "mcp__mine__echo", { text: "asked" }),
         turn("Reference", "mcp__everything__echo", { message: "hi" }),
+        turn("Guarded", "mcp__guarded__echo", { message: "hi" }),
       ],
     },
     agent: { mcp: { threadServers: true, allowHosts: [`127.0.0.1:${odd.port}`] } },
-    config: { mcpServers: { everything: { ...everythingServer(), policy: "allow" } } },
+    config: {
+      mcpServers: {
+        everything: { ...everythingServer(), policy: "allow" },
+        guarded: { ...everythingServer(), policy: "ask" },
+      },
+    },
   });
   await server.start();
 }, 60_000);
@@ -125,6 +131,12 @@ describe.each(sdks)("$sdk", ({ Client }) => {
     const tools = [{ type: "mcp" as const, server_label: "everything", require_approval: "never" as const }];
     const { response } = await ask({ input: "Reference", tools });
     expect(response.output.map(({ type }) => type)).toEqual(["mcp_list_tools", "mcp_call", "message"]);
+  });
+
+  test("a server that the operator wants to be asked for is asked for, whatever the caller says", async () => {
+    const tools = [{ type: "mcp" as const, server_label: "guarded", require_approval: "never" as const }];
+    const { response } = await ask({ input: "Guarded", tools });
+    expect(response.output.map(({ type }) => type)).toEqual(["mcp_list_tools", "mcp_approval_request"]);
   });
 
   test("one that nobody knows is refused by name", async () => {

@@ -2,6 +2,7 @@
 // they can do it, and byte by byte where only bytes tell.
 import { once } from "node:events";
 import { type IncomingMessage, request } from "node:http";
+import { connect } from "node:net";
 import type { OpenAI } from "openai";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import type { Script } from "../../src/model/script.js";
@@ -182,6 +183,22 @@ test("a caller that goes calls its response off, unless that runs in the backgro
   silent.abort();
   await expect(waiting).rejects.toThrow();
   await Promise.all([gate.left("Ada"), gate.left("Bob")]);
+  await atRest();
+});
+
+test("a caller that goes before its response has begun leaves nothing that runs", async () => {
+  const { hostname, port } = new URL(server.url);
+  const body = JSON.stringify({ input: "Wait" });
+  for (let time = 0; time < 5; time++) {
+    const socket = connect(Number(port), hostname);
+    socket.write(
+      `POST /v1/responses HTTP/1.1\r\nhost: ${hostname}:${port}\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
+      () => socket.destroy(),
+    );
+    await once(socket, "close");
+    // One that comes behind it is answered behind it.
+    await (await fetch(`${server.url}/v1/responses`, post({ input: "Hello" }))).text();
+  }
   await atRest();
 });
 

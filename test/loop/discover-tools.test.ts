@@ -192,6 +192,19 @@ describe("discovery", () => {
     expect(list.tools[0]!.description).toBe("Uses [redacted]");
   });
 
+  test("two texts that look like one secret leave the list whole", async () => {
+    const json = JSON.stringify([
+      { name: "one", description: "-----BEGIN PRIVATE KEY-----" },
+      { name: "two", description: "-----END PRIVATE KEY-----" },
+    ]);
+    const near = new TestServer("near", { ...offer("near", echo), json });
+    const found = core({ model: replies(said("Done")), ...servers(near) });
+    const { threadId, events } = await play(found);
+    const { discoveryId } = valuesOf(events, "toolDiscoveryComplete")[0]!;
+    const { toolsJson } = await found.toolCalls.discovery(threadId, discoveryId);
+    expect((JSON.parse(toolsJson) as { name: string }[]).map(({ name }) => name)).toEqual(["one", "two"]);
+  });
+
   test("a list that is not there is a typed error", async () => {
     const found = core({ model: replies(said("Done")) });
     const { threadId } = await play(found);

@@ -1,6 +1,7 @@
 // The input of a request: new words, answers to what an earlier response asked for, and, of callers that keep the conversation
 // themselves, all that was said before.
 import type { BeginRequest } from "../../responses.js";
+import { limits } from "../../thread/limits.js";
 import { wrong } from "./errors.js";
 import { listedPart, readImages } from "./request-images.js";
 import type { ContentPart, InputItem } from "./request-shape.js";
@@ -78,6 +79,8 @@ function take(
   switch (item.type) {
     case "function_call":
       called.set(item.call_id, { name: item.name, input: item.arguments, output: undefined });
+      if (called.size > limits.openSubjects)
+        throw wrong(param, `At most ${limits.openSubjects} function calls may wait for their outputs at a time.`);
       return;
     case "function_call_output": {
       const output = typeof item.output === "string" ? item.output : item.output.map(({ text }) => text).join("\n");

@@ -117,6 +117,8 @@ async function createResponse(call: Call): Promise<void> {
   // Nobody else can wait for it.
   const callOff = (): void => void responses.cancel(stored).catch(options.onUnexpected);
   if (!background) signal.addEventListener("abort", callOff);
+  // It has gone while the response began.
+  if (!background && signal.aborted) callOff();
   // Before its caller has the last word of it; also when the caller has gone. A run that waits for the caller must not be called off
   // because the caller has its question, and goes.
   const ended = once(async () => {
