@@ -1,11 +1,11 @@
 // One directory of the workspace, held while it is read; whoever walks goes from it to what it holds, without paths.
 import type { Dir, Dirent } from "node:fs";
-import { opendir } from "node:fs/promises";
 import { posix } from "node:path";
 import { inWords, systemError } from "./failures.js";
 import type { Held } from "./held.js";
 import { type Place, placeOf, type Roots } from "./lexical.js";
 import { type OpenFile, openFound, unlessStale } from "./read-file.js";
+import { openToList } from "./waiting.js";
 
 export type EntryType = "file" | "directory" | "symlink" | "other";
 
@@ -80,7 +80,7 @@ export class OpenDirectory {
   #opened(): Promise<Dir> {
     return inWords(this.place.relative, "directory", async () => {
       await this.#held.verify();
-      return opendir(this.#held.path, { bufferSize: pieceEntries });
+      return openToList(this.#held.path, pieceEntries);
     });
   }
 

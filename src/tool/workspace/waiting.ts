@@ -1,8 +1,18 @@
 // Who waits for the disk. In the server others do, and the server goes on meanwhile. A thread of its own (offload/) waits itself: it
 // has nothing else to do, each hand-over would take longer than most reads, and those who wait for the server's log are not kept
 // from that.
-import { closeSync, fsyncSync, lstatSync, open as openCallback, openSync, readSync, type Stats } from "node:fs";
-import { lstat, open } from "node:fs/promises";
+import {
+  closeSync,
+  type Dir,
+  fsyncSync,
+  lstatSync,
+  open as openCallback,
+  opendirSync,
+  openSync,
+  readSync,
+  type Stats,
+} from "node:fs";
+import { lstat, open, opendir } from "node:fs/promises";
 import { promisify } from "node:util";
 import { isMainThread } from "node:worker_threads";
 
@@ -26,6 +36,10 @@ export const openDescriptor = async (path: string, flags: number): Promise<numbe
 
 export const openToRead = async (path: string, flags: number): Promise<ReadHandle> =>
   isMainThread ? open(path, flags) : new OwnHandle(openSync(path, flags));
+
+/** In a thread, what is being opened elsewhere when the thread is ended would stay open for good: nobody knows of it. */
+export const openToList = async (path: string, bufferSize: number): Promise<Dir> =>
+  isMainThread ? opendir(path, { bufferSize }) : opendirSync(path, { bufferSize });
 
 /** What has the name, never where a link leads. */
 export const lookAt = async (path: string): Promise<Stats> => (isMainThread ? lstat(path) : lstatSync(path));
