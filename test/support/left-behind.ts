@@ -8,11 +8,22 @@ export const canSeeLeftovers = process.platform === "linux";
 /** How long the system may take to clear away what has been closed or killed. */
 const clearedWithinMs = 5_000;
 
-/** Resolves once nothing is there that was not there before the work began; else the test fails, and names it. */
+/**
+ * Resolves once nothing is there that was not there before the work began; else the test fails, and names it. What stands by for the
+ * next command (src/tool/command/standby.ts) is nobody's work, and is ended here.
+ */
 export async function leavesNothing<Result>(work: () => Promise<Result>): Promise<Result> {
   if (!canSeeLeftovers) return work();
   const before = new Set(whatIsOpen());
   const result = await work();
+  await vi.waitFor(
+    () => {
+      const shells = standbyShells();
+      for (const pid of shells) process.kill(-pid, "SIGKILL");
+      expect(shells).toEqual([]);
+    },
+    { timeout: clearedWithinMs },
+  );
   const left = () => whatIsOpen().filter((each) => !before.has(each));
   await vi.waitFor(() => expect(left()).toEqual([]), { timeout: clearedWithinMs });
   return result;
@@ -24,11 +35,14 @@ export const processesWith = (text: string): number[] =>
 
 const whatIsOpen = (): string[] => [...children(), ...descriptors()];
 
-function children(): string[] {
-  return pids()
-    .filter((pid) => parentOf(pid) === process.pid)
-    .map((pid) => `child ${pid} ${readProc(pid, "cmdline").replaceAll("\0", " ")}`);
-}
+/** Children of this process that stand by for a command. */
+export const standbyShells = (): number[] =>
+  ownChildren().filter((pid) => readProc(pid, "cmdline").includes('eval "$(cat <&3)"'));
+
+const ownChildren = (): number[] => pids().filter((pid) => parentOf(pid) === process.pid);
+
+const children = (): string[] =>
+  ownChildren().map((pid) => `child ${pid} ${readProc(pid, "cmdline").replaceAll("\0", " ")}`);
 
 /** `pid (any name) state parent …` */
 const parentOf = (pid: number): number => Number(/^\d+ \(.*\) \S (\d+)/s.exec(readProc(pid, "stat"))?.[1]);

@@ -11,6 +11,7 @@ import { endProcesses, killProcesses } from "./end-processes.js";
 import { LiveProcesses } from "./live-processes.js";
 import { markName } from "./process-table.js";
 import { spawnAlone } from "./spawn-alone.js";
+import type { Standby } from "./standby.js";
 import { type Excess, processLimits, type WatchedLimits, watchProcesses } from "./watch-processes.js";
 
 export interface BeginRequest {
@@ -23,6 +24,8 @@ export interface BeginRequest {
   readonly mark: string;
   /** The program keeps others in a sandbox: they are asked to end, and it ends after them. */
   readonly isSandbox?: boolean;
+  /** For a sandbox: what may be ready for it. */
+  readonly standby?: Standby | undefined;
   /** Undefined: as long as it likes. */
   readonly timeoutMs?: number;
   /** Aborted: it is to end. */
@@ -67,7 +70,9 @@ export async function beginProcess(request: BeginRequest): Promise<BegunProcess>
   const cause = firstCause(child, request).finally(() => {
     for (const begin of readRest) begin();
   });
-  return { pid: child.pid, ended: untilOver(child, { isSandbox: request.isSandbox === true, cause, startedAt }) };
+  const ended = untilOver(child, { isSandbox: request.isSandbox === true, cause, startedAt });
+  void ended.then(() => request.standby?.prepare());
+  return { pid: child.pid, ended };
 }
 
 /** Returns what makes it read on without a pause: what is left when the program ends is not waited for. */
@@ -124,7 +129,7 @@ const isAskedFirst: Record<EndCause, boolean> = {
 };
 
 /** Threads count as tasks too, and some programs have many. */
-const tasksPerProcess = 4;
+export const tasksOf = ({ processes }: Pick<WatchedLimits, "processes">): number => processes * 4;
 
 /** Most programs leave nothing behind, and their output is at its end with them. */
 const closeMs = 20;
@@ -144,33 +149,40 @@ interface Started {
   exit(): Pick<Ending, "exitCode" | "signalName">;
 }
 
-async function start({ argv, cwd, env, mark, isSandbox, limits }: BeginRequest): Promise<Started> {
-  const group = openControlGroup((limits ?? processLimits).processes * tasksPerProcess);
-  // A sandbox takes a while to be made before anything runs in it: there is time to put it into the group from outside.
-  const [program, ...args] = (isSandbox ? undefined : group?.enter(argv)) ?? argv;
-  const options = { cwd, env: { ...env, [markName]: mark }, detached: true } as const;
-  let child: ChildProcessByStdio<null, Readable, Readable>;
-  try {
-    child = (await spawnAlone(program, args, { ...options, stdio: ["ignore", "pipe", "pipe"] })) as typeof child;
-  } catch (cause) {
-    group?.remove();
-    throw notStarted(argv[0], cause as NodeJS.ErrnoException);
-  }
-  const { pid, stdout, stderr } = child;
+async function start(request: BeginRequest): Promise<Started> {
+  const { argv, cwd, env, mark, limits, standby } = request;
+  const marked = { ...env, [markName]: mark };
+  const isLikeAny = cwd === "/" && limits === undefined;
+  const ahead = isLikeAny ? standby?.start({ argv, env: marked }) : undefined;
+  const { child, group } = ahead ?? (await startNow({ ...request, env: marked }));
+  const { pid, stdout, stderr } = child as ChildProcessByStdio<null, Readable, Readable>;
   if (pid === undefined) {
     const [cause] = (await once(child, "error")) as [NodeJS.ErrnoException];
     group?.remove();
     throw notStarted(argv[0], cause);
   }
   child.on("error", () => {}); // Of a signal that could not be sent; none is sent through it.
-  if (isSandbox) group?.add(pid);
   // At once: before it can have been waited for.
-  const live = new LiveProcesses(pid, mark, group);
+  const live = new LiveProcesses(pid, mark, group, { hasAll: ahead !== undefined });
   preferToServer(pid);
   const exited = once(child, "exit");
   const closed = once(child, "close");
   const exit = () => ({ exitCode: child.exitCode ?? undefined, signalName: child.signalCode ?? undefined });
   return { pid, live, group, stdout, stderr, exited, closed, exit };
+}
+
+async function startNow({ argv, cwd, env, isSandbox, limits = processLimits }: BeginRequest) {
+  const group = openControlGroup(tasksOf(limits));
+  // A sandbox takes a while to be made before anything runs in it: there is time to put it into the group from outside.
+  const [program, ...args] = (isSandbox ? undefined : group?.enter(argv)) ?? argv;
+  try {
+    const child = await spawnAlone(program, args, { cwd, env, detached: true, stdio: ["ignore", "pipe", "pipe"] });
+    if (isSandbox && child.pid !== undefined) group?.add(child.pid);
+    return { child, group };
+  } catch (cause) {
+    group?.remove();
+    throw notStarted(argv[0], cause as NodeJS.ErrnoException);
+  }
 }
 
 /** When memory runs out, the kernel shall end the command and not the server. */

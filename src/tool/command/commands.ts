@@ -2,11 +2,14 @@
 import { randomUUID } from "node:crypto";
 import { realpath } from "node:fs/promises";
 import { type ToolContext, ToolFailure } from "../tool.js";
+import { tasksOf } from "./begin-process.js";
 import { commandEnvironment } from "./environment.js";
 import { findSandbox } from "./find-sandbox.js";
 import { Guard } from "./guard.js";
 import { type ProcessEnd, runProcess } from "./run-process.js";
 import type { HeldCommand, Sandbox } from "./sandbox.js";
+import { Standby } from "./standby.js";
+import { processLimits } from "./watch-processes.js";
 
 /** As the configuration has them, and what only the server knows. */
 export interface CommandSettings {
@@ -27,6 +30,8 @@ export interface Commands {
   readonly sandbox: Sandbox;
   /** Sees to the end of what runs, should the server die. */
   readonly guard: Guard;
+  /** Starts the next one in a sandbox. */
+  readonly standby: Standby;
   readonly environment: Readonly<Record<string, string>>;
   readonly timeoutMs: number;
 }
@@ -38,7 +43,8 @@ export function prepareCommands(settings: CommandSettings, workspace: string | u
   const { sandbox, network } = settings;
   const path = environment["PATH"]!;
   const found = findSandbox({ sandbox, network, hidden, workspace, path });
-  return { sandbox: found, guard: new Guard(), environment, timeoutMs };
+  const standby = new Standby(tasksOf(processLimits));
+  return { sandbox: found, guard: new Guard(), standby, environment, timeoutMs };
 }
 
 export interface Command {
@@ -65,8 +71,9 @@ export async function runHeld(commands: Commands, command: Command, context: Too
   try {
     const mark = `${toolCallId}.${randomUUID()}`;
     // What is in a sandbox ends with the server by itself.
-    const guard = held.isSandbox ? undefined : commands.guard;
-    return await runProcess({ ...held, mark, guard, timeoutMs, signal, onOutput });
+    const { guard, standby } = commands;
+    const helper = held.isSandbox ? { standby } : { guard };
+    return await runProcess({ ...held, ...helper, mark, timeoutMs, signal, onOutput });
   } finally {
     await held.release();
   }

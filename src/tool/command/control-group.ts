@@ -2,12 +2,15 @@
 // the server may make control groups, which mostly means that it runs as root; there no other limit of the kernel binds.
 import { randomUUID } from "node:crypto";
 import { mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
 export interface ControlGroup {
+  /** Its path. */
+  readonly directory: string;
   /** The command as one that enters the group first: nothing that it starts can be outside. */
   enter(argv: readonly [string, ...string[]]): readonly [string, ...string[]];
-  /** Takes a process in, and what it starts from then on. */
+  /** Takes a process in, and what it starts from then on. Takes the kernel a while: nobody waits for it. */
   add(pid: number): void;
   /** Of the processes that are in it. */
   pids(): readonly number[];
@@ -27,8 +30,10 @@ export function openControlGroup(tasks: number): ControlGroup | undefined {
   if (directory === undefined) return undefined;
   const members = join(directory, "cgroup.procs");
   return {
+    directory,
     enter: (argv) => [shell, "-c", entering, members, ...argv],
-    add: (pid) => write(members, String(pid)),
+    // What has ended in the meantime cannot enter.
+    add: (pid) => void writeFile(members, String(pid)).catch(() => {}),
     pids: () => read(members).split("\n").filter(Boolean).map(Number),
     remove: () => removeSoon(directory, removals.times),
   };
@@ -90,13 +95,6 @@ function removed(directory: string): boolean {
   } catch (reason) {
     return (reason as NodeJS.ErrnoException).code === "ENOENT";
   }
-}
-
-/** What has ended in the meantime cannot enter. */
-function write(path: string, text: string): void {
-  try {
-    writeFileSync(path, text);
-  } catch {}
 }
 
 function names(path: string): string[] {

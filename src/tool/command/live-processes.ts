@@ -3,7 +3,7 @@
 // no control group, a process that has cleared its environment, made a session of its own and lost its parent between two looks
 // is not found; in a sandbox nothing is lost, for everything there ends with the sandbox.
 import type { ControlGroup } from "./control-group.js";
-import { markOf, type ProcessEntry, processTable, startOf } from "./process-table.js";
+import { entriesOf, markOf, type ProcessEntry, processTable, startOf } from "./process-table.js";
 
 export { markName } from "./process-table.js";
 
@@ -19,12 +19,17 @@ export class LiveProcesses {
   readonly #known = new Map<number, string>();
   readonly #rootStartedAt: string | undefined;
   readonly #group: ControlGroup | undefined;
+  readonly #groupHasAll: boolean;
   readonly #since = performance.now();
 
-  /** Contract: the process that was started has not been waited for yet, so that its pid is its own. */
-  constructor(root: number, callMark: string, group?: ControlGroup) {
+  /**
+   * `hasAll`: it was in the group from the first, and nothing can leave it. Contract: the process that was started has not been waited
+   * for yet, so that its pid is its own.
+   */
+  constructor(root: number, callMark: string, group?: ControlGroup, { hasAll = false } = {}) {
     this.#root = root;
     this.#group = group;
+    this.#groupHasAll = hasAll;
     this.#mark = callMark;
     this.#rootStartedAt = startOf(root);
   }
@@ -35,6 +40,7 @@ export class LiveProcesses {
    */
   look(maxAgeMs = sharedForMs): readonly LiveProcess[] {
     const members = this.#group?.pids() ?? [];
+    if (this.#groupHasAll) return entriesOf(members);
     const entries = this.#entries(maxAgeMs, members);
     if (entries.length === 0) return groupAlone(this.#root);
     // A pid is free again when its process, group and session are gone. Then it says nothing about whom it names.

@@ -52,10 +52,13 @@ export function processTable({ since, maxAgeMs }: TableAge): readonly ProcessEnt
 /** When a process was started, as the table has it. Undefined when it has ended, also when nobody has waited for it yet. */
 export const startOf = (pid: number): string | undefined => statOf(pid)?.startedAt;
 
+/** Those of them that run. */
+export const entriesOf = (pids: readonly number[]): ProcessEntry[] => pids.flatMap((pid) => statOf(pid) ?? []);
+
 function readEntries(): ProcessEntry[] {
   const pids = directory("/proc").filter((name) => /^\d+$/.test(name));
   if (marks.size > 2 * pids.length + 64) marks.clear();
-  return pids.flatMap((pid) => statOf(Number(pid)) ?? []);
+  return entriesOf(pids.map(Number));
 }
 
 /** `pid (name) state parent group session …`: the name may hold anything. One that waits to be noticed has ended. */
