@@ -1,5 +1,6 @@
 // One call from a complete input to its end. Started is stored before the first side effect, and every path ends in one
 // Complete (T1, T4).
+import { setImmediate as nextTurn } from "node:timers/promises";
 import type { EndReason } from "../model/model.js";
 import { Executor, ToolCallOutcome, ToolChoiceMode } from "../thread/schema.js";
 import { attemptTool } from "./attempt-tool.js";
@@ -103,17 +104,30 @@ const rejected = (kind: string, message: string, hint = ""): CallEnd => ({
 
 async function execute(run: Run, call: CallInput, scope: Scope): Promise<CallEnd> {
   const tool = call.tool!;
-  const input = call.checked?.ok ? call.checked.input : undefined;
   const executor = tool.origin?.kind === "mcp" ? Executor.MCP : Executor.SERVER;
   const value = { toolCallId: call.id, summary: call.summary, executor };
-  await run.recorder.record({ case: "toolCallStarted", value });
-  if (scope.stopped) return endingOf(scope.stopped);
-  const report = new CallReport(recordReport(run.recorder, call.id), {
-    toolCallId: call.id,
+  const started = run.recorder.record({ case: "toolCallStarted", value });
+  await (tool.onlyLooks ? onItsWay(started) : started);
+  const end = scope.stopped ? endingOf(scope.stopped) : await attempt(run, call, scope);
+  await started;
+  return end;
+}
+
+/** Until the disk has the write. The two turns are those of the log and of its store; where they take longer, nothing is lost but time. */
+async function onItsWay(write: Promise<unknown>): Promise<void> {
+  write.catch(() => {}); // Heard when it is waited for.
+  await nextTurn();
+  await nextTurn();
+}
+
+function attempt(run: Run, { id, tool, checked }: CallInput, scope: Scope): Promise<CallEnd> {
+  const report = new CallReport(recordReport(run.recorder, id), {
+    toolCallId: id,
     threadId: run.key.threadId,
     workspace: run.workspace,
     signal: scope.signal,
     quietMs: run.limits.quietMs,
   });
-  return attemptTool(tool, { input, report, scope, ...run.limits, stopGraceMs: run.graceMsFor(tool) });
+  const input = checked?.ok ? checked.input : undefined;
+  return attemptTool(tool!, { input, report, scope, ...run.limits, stopGraceMs: run.graceMsFor(tool!) });
 }

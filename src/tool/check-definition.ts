@@ -47,6 +47,8 @@ const schema: Rule = {
 const method: Rule = { is: "a function", holds: (value) => typeof value === "function" };
 const orNothing = ({ is, holds }: Rule): Rule => ({ is, holds: (value) => value === undefined || holds(value) });
 
+const yesOrNo: Rule = { is: "true or false", holds: (value) => typeof value === "boolean" };
+
 function oneOf(values: Readonly<Record<string, true>>): Rule {
   return {
     is: `one of ${Object.keys(values).join(", ")}`,
@@ -80,7 +82,8 @@ const rules: Record<Exclude<keyof ToolDefinition, "name">, Rule> = {
   policy: orNothing(oneOf(policies)),
   phase: orNothing(oneOf(phases)),
   isolation: orNothing(text),
-  delegates: orNothing({ is: "true or false", holds: (value) => typeof value === "boolean" }),
+  onlyLooks: orNothing(yesOrNo),
+  delegates: orNothing(yesOrNo),
   describe: method,
   run: method,
   preview: orNothing(method),

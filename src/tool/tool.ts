@@ -46,6 +46,11 @@ export interface ToolDefinition<Input extends z.ZodType = z.ZodType, Output exte
   readonly phase?: Phase;
   /** How what it starts is held in, for operators: one line. Undefined where it starts nothing. */
   readonly isolation?: string;
+  /**
+   * It looks at what is there, and nothing more: nothing is changed, and nobody outside is asked. Such a call may begin while its start
+   * is still being stored.
+   */
+  readonly onlyLooks?: boolean;
   /** Each call of it is a run in a child thread: its events name the thread, and it may take that run's time to stop. */
   readonly delegates?: boolean;
   /** What is about to happen, for a person: one line. Contract: pure; a call with this input may never run. */

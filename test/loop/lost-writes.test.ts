@@ -7,8 +7,10 @@ import { openMemoryLog } from "../../src/log/memory.js";
 import type { ModelEvent } from "../../src/model/model.js";
 import { HeddleError } from "../../src/thread/errors.js";
 import type { ThreadEvent } from "../../src/thread/event.js";
+import { decodeFrames } from "../../src/thread/frame.js";
 import { RunOutcome } from "../../src/thread/schema.js";
-import { isCase, play, replies, said, send, tool, until, valuesOf } from "../support/agent.js";
+import type { ToolDefinition } from "../../src/tool/tool.js";
+import { called, isCase, play, replies, said, send, tool, until, valuesOf } from "../support/agent.js";
 import { replaced, useCores } from "../support/core.js";
 import { readRecords } from "./call-records.js";
 import { checkLog } from "./log-rules.js";
@@ -59,7 +61,7 @@ function logWithout(lost: () => boolean): EventLog {
 }
 
 /** Plays the run upon a log that loses one write. Returns how many it made. */
-async function playWithout(lost: number): Promise<number> {
+async function playWithout(lost: number, look: ToolDefinition): Promise<number> {
   let writes = 0;
   const log = logWithout(() => ++writes === lost);
   const core = newCore({ log, model: replies(reply, said("Done.")), tools: [look] });
@@ -77,11 +79,46 @@ async function playWithout(lost: number): Promise<number> {
   return writes;
 }
 
-test("T1: whichever write is lost", async () => {
-  const writes = await playWithout(0);
+test.each([
+  ["of a tool that waits for its start to be stored", look],
+  ["of one that only looks", { ...look, onlyLooks: true }],
+])("T1: whichever write is lost, %s", async (_, look) => {
+  const writes = await playWithout(0, look);
   expect(writes).toBeGreaterThan(10);
   // The first one is the message itself: without it there is no run.
-  for (let lost = 2; lost <= writes; lost++) await playWithout(lost);
+  for (let lost = 2; lost <= writes; lost++) await playWithout(lost, look);
+});
+
+test.each([true, false])("T4: a tool begins before its start is stored if it only looks: %s", async (onlyLooks) => {
+  const memory = openMemoryLog();
+  const seen: boolean[] = [];
+  let isStored = false;
+  const append: EventLog["append"] = async (...args) => {
+    const isStart = args[2].frames.some((frame) =>
+      [...decodeFrames(Buffer.from(frame))].some(isCase("toolCallStarted")),
+    );
+    // Far longer than a tool that need not wait for it.
+    for (let turn = 0; isStart && seen.length === 0 && turn < 100; turn++) await take("immediate");
+    const head = await memory.append(...args);
+    isStored ||= isStart;
+    return head;
+  };
+  const look = tool(
+    "look",
+    async () => {
+      seen.push(isStored);
+      return {};
+    },
+    { onlyLooks },
+  );
+  const core = newCore({
+    log: replaced(memory, { append }),
+    model: replies(called({ name: "look" }), said("Done.")),
+    tools: [look],
+  });
+  const { events } = await play(core);
+  checkLog(events);
+  expect(seen).toEqual([!onlyLooks]);
 });
 
 test("T1: while the run is called off", async () => {

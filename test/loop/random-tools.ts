@@ -49,6 +49,7 @@ export interface ToolPlan {
   readonly steps: readonly Step[];
   readonly ending: (typeof endings)[number];
   readonly talksOn: boolean;
+  readonly onlyLooks: boolean;
   readonly timeoutMs: number;
 }
 
@@ -66,6 +67,7 @@ export const toolPlan: fc.Arbitrary<ToolPlan> = fc.record({
   steps: fc.array(step, { maxLength: 8 }),
   ending: fc.constantFrom(...endings),
   talksOn: fc.boolean(),
+  onlyLooks: fc.boolean(),
   timeoutMs: fc.integer({ min: 1, max: 25 }),
 });
 
@@ -84,6 +86,7 @@ function randomTool(name: string, plan: ToolPlan, running: { count: number }): T
     output: plan.ending === "returns a misfit" ? z.object({ count: z.number() }) : z.unknown(),
     textFields: name === "say" ? [{ field: "text", purpose: "speech" }] : [],
     timeoutMs: plan.timeoutMs,
+    onlyLooks: plan.onlyLooks,
     describe: () => described(plan),
     run: (_, context) => {
       if (plan.ending === "throws at once") throw new Error("at once");

@@ -19,6 +19,7 @@ export const globFiles = defineTool({
   title: "Find files",
   description: `Find files by a pattern of their paths, such as **/*.ts or src/*.{js,ts}, in order, at most ${listedFiles}. "*" stays within a name, "**" goes through directories. What Git ignores is left out.`,
   kind: "search",
+  onlyLooks: true,
   input: z.object({
     pattern: z.string().regex(/\S/, "must not be empty").max(maxPatternUnits).describe("The pattern, from path"),
     path: z.string().max(limits.pathUnits).default(".").describe('Where to look. Default: ".", the workspace'),

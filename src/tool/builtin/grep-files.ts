@@ -49,6 +49,7 @@ export const grepFiles = defineTool({
   description:
     "Search the files of the workspace for lines that match a regular expression (JavaScript). What Git ignores, binary files and files above 8 MiB are left out.",
   kind: "search",
+  onlyLooks: true,
   input: z.object({
     pattern: z.string().min(1).max(maxPatternUnits).describe("The regular expression, matched within each line"),
     path: z.string().max(limits.pathUnits).default(".").describe('A directory or a file. Default: ".", the workspace'),

@@ -22,6 +22,7 @@ export const listDirectory = defineTool({
   title: "List directory",
   description: `List what a directory of the workspace holds, by name, at most ${listedEntries} entries. Directories end with "/".`,
   kind: "read",
+  onlyLooks: true,
   input: z.object({
     path: z
       .string()

@@ -35,6 +35,7 @@ export const readFile = defineTool({
   title: "Read file",
   description: `Read a text file of the workspace, with line numbers, at most ${maxLines} lines at a time, or look at an image (PNG, JPEG, GIF, WebP). The number and the tab before each line are not part of the file.`,
   kind: "read",
+  onlyLooks: true,
   input: z.object({
     path: z.string().min(1).max(limits.pathUnits).describe("The file, from the workspace"),
     offset: z.number().int().min(1).default(1).describe("The first line to read, from 1. Default: 1"),
