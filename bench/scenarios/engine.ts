@@ -34,7 +34,7 @@ export const engine: Scenario = {
     bench.progress(`engine: a run of ${calls} calls makes ${await raw.ask("prepare", calls)} commits`);
     const turns = bench.quick ? 1 : runsInTurn;
     const atOnce = bench.quick ? 2 : runsAtOnce;
-    const timeOf: Record<string, number[]> = { heddle: [], raw: [], sdk: [], heddleAtOnce: [] };
+    const timeOf: Record<string, number[]> = { heddle: [], raw: [], sdk: [], heddleAtOnce: [], rawAtOnce: [] };
     /** CPU of a call; its time is kept aside. */
     const cpu =
       (name: string, worker: Running<unknown>, use: { runs: number; work: () => Promise<number> }) => async () => {
@@ -47,8 +47,9 @@ export const engine: Scenario = {
       };
     const measures = {
       heddle: cpu("heddle", heddle.server, { runs: turns, work: () => inTurn(turns, () => heddle.run(1, calls)) }),
-      raw: cpu("raw", raw, { runs: turns, work: () => inTurn(turns, () => raw.ask("commit", undefined)) }),
+      raw: cpu("raw", raw, { runs: turns, work: () => inTurn(turns, () => raw.ask("commit", 1)) }),
       heddleAtOnce: cpu("heddleAtOnce", heddle.server, { runs: atOnce, work: () => heddle.run(atOnce, calls) }),
+      rawAtOnce: cpu("rawAtOnce", raw, { runs: atOnce, work: () => raw.ask("commit", atOnce) }),
       sdk: cpu("sdk", sdk, { runs: atOnce, work: () => sdk.ask("calls", { runs: atOnce, calls }) }),
       token: () => heddle.tokens(),
       commit: () => commit(),
@@ -80,6 +81,12 @@ export const engine: Scenario = {
         peer: sdkPeer(measured.sdk),
         times: 1 / 3,
         spoken: "1/3",
+        show: micros,
+      }),
+      noted({
+        figure: `the bare commits of a call, ${atOnce} runs at once: CPU`,
+        heddle: measured.rawAtOnce,
+        peer: sdkPeer(measured.sdk),
         show: micros,
       }),
       noted({ figure: `${many}: time`, heddle: timeOf["heddleAtOnce"]!, peer: sdkPeer(timeOf["sdk"]!), show: micros }),

@@ -3,7 +3,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { interleaved, type Scenario } from "../scenario.js";
-import { atMost, millis } from "../support/rows.js";
+import { atMost, millis, noted } from "../support/rows.js";
 import { median } from "../support/statistics.js";
 import type { ToolsAsks, Work } from "../workers/tools-inside.js";
 
@@ -32,6 +32,7 @@ export const tools: Scenario = {
     const measures = {
       read: ask("heddle", "read_file"),
       readByHand: ask("byHand", "read_file"),
+      readBare: async () => median(await inside.ask("byHand", { ...work("read_file"), isBare: true })),
       run: ask("heddle", "run_command"),
       runByHand: ask("byHand", "run_command"),
     };
@@ -50,6 +51,12 @@ export const tools: Scenario = {
         heddle: measured.read,
         peer: byHand(measured.readByHand),
         times: 1.5,
+        show: millis,
+      }),
+      noted({
+        figure: `read_file of ${fileLines} lines, p50`,
+        heddle: measured.read,
+        peer: { name: "a bare readFile, and two flushed commits", values: measured.readBare },
         show: millis,
       }),
       atMost({

@@ -16,11 +16,14 @@ const asks = {
     batches = await recordedAppends(calls);
     return batches.length;
   },
-  /** The same commits again, for a new thread. How long they took. */
-  commit: async (): Promise<number> => {
-    const groups = putsOfAppends(batches);
+  /** The same commits again, for so many new threads at once. How long they took. */
+  commit: async (runs: number): Promise<number> => {
+    const threads = Array.from({ length: runs }, () => putsOfAppends(batches));
     const startedAt = performance.now();
-    for (const group of groups) await raw.put(group);
+    const commits = threads.map(async (groups) => {
+      for (const group of groups) await raw.put(group);
+    });
+    await Promise.all(commits);
     return performance.now() - startedAt;
   },
 };

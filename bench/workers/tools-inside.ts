@@ -27,6 +27,7 @@ const inputs = { read_file: { path: "file.txt" }, run_command: { command: "true"
 const commandSettings = { sandbox: "auto", network: false, env: [], timeoutMs: 60_000 } as const;
 
 const { builtinTools } = await load<typeof import("../../src/tool/builtin/index.js")>("tool/builtin/index.js");
+const { Workspace } = await load<typeof import("../../src/tool/workspace/workspace.js")>("tool/workspace/workspace.js");
 const { prepareCommands } = await load<typeof import("../../src/tool/command/commands.js")>("tool/command/commands.js");
 const { log } = await openBuiltCore(dir);
 let appends: AppendBatch[] = [];
@@ -88,7 +89,7 @@ const asks = {
     return tookMs;
   },
   /** The same by hand, between the two commits of the last call that Heddle made: its start and its end. */
-  byHand: async ({ tool, count }: Work): Promise<number[]> => {
+  byHand: async ({ tool, count, isBare = false }: Work & { readonly isBare?: boolean }): Promise<number[]> => {
     const took: number[] = [];
     const groups = putsOfAppends(appends);
     const calls = appends.flatMap(({ calls }, index) => (calls?.length ? [index] : []));
@@ -97,7 +98,7 @@ const asks = {
       await beat(writesMs);
       const startedAt = performance.now();
       await raw.put(started);
-      await (tool === "read_file" ? readByHand() : commandByHand());
+      await (tool === "run_command" ? commandByHand() : isBare ? readBare() : readByHand());
       await raw.put(ended);
       took.push(performance.now() - startedAt);
     }
@@ -105,7 +106,14 @@ const asks = {
   },
 };
 
+/** In the same sandbox: nothing leads out of the workspace. */
 async function readByHand(): Promise<number> {
+  await using held = await Workspace.open(workspace);
+  const { text } = await held.readText(inputs.read_file.path, 1024 * 1024);
+  return text.split("\n").length;
+}
+
+async function readBare(): Promise<number> {
   const text = await readFile(join(workspace, inputs.read_file.path), "utf8");
   return text.split("\n").length;
 }
