@@ -44,6 +44,10 @@ export interface BeginRequest {
   readonly approvals: readonly { readonly toolCallId: string; readonly isAllowed: boolean; readonly reason: string }[];
   readonly options: RunOptions;
   readonly mcpServers: readonly BroughtServer[];
+  /** The caller waits for it, and nobody else does: it ends with the process. */
+  readonly isAttended: boolean;
+  /** False: it is deleted once it ends. */
+  readonly isStored: boolean;
   /** What is kept with it, for whoever shows it: an object, as JSON. */
   readonly record: string;
 }
@@ -139,6 +143,15 @@ export class Responses {
     if (isLast) await this.#parts.threads.delete(stored.threadId);
   }
 
+  /** After a restart: what was to be stored no longer than it took. Contract: nothing of the thread is at work. */
+  async deleteUnstored({ threadId }: ThreadKey): Promise<void> {
+    const stored = await this.#parts.log.readThread(keyOf(threadId));
+    if (!stored || stored.removed) return;
+    for (const { unstored, deleted, firstSequence: first } of fromBinary(ThreadDocumentSchema, stored.document)
+      .responses)
+      if (unstored && !deleted) await this.delete(await this.get({ threadId, first }));
+  }
+
   /** Resolves when its run is over: one that is called off takes a moment to end. */
   async #ended(stored: StoredResponse): Promise<void> {
     const stop = new AbortController();
@@ -171,7 +184,7 @@ export class Responses {
       note: (draft, begun) => {
         refuseUnlessNewest(draft, after);
         first = begun.first;
-        keep(draft, { ...begun, runStarted: begun.first, inputEnd: draft.head, record: request.record });
+        keep(draft, request, { ...begun, runStarted: begun.first, inputEnd: draft.head });
       },
     });
     return { threadId: key.threadId, first };
@@ -198,7 +211,7 @@ export class Responses {
       const { text, images } = request;
       if (text !== "" || images.length > 0) recordMessage(draft, runId, { role: "user", text, images });
       // What the answers set going is the response's own.
-      keep(draft, { runId, first, runStarted, inputEnd: first - 1n, record: request.record });
+      keep(draft, request, { runId, first, runStarted, inputEnd: first - 1n });
       const answered = [...request.outputs, ...request.approvals].map(({ toolCallId }) => toolCallId);
       return { answered, asked: request.options };
     });
@@ -274,14 +287,17 @@ const bodyOf = ({ runId, firstSequence }: Pick<ResponseDocument, "runId" | "firs
 /** Contract: everything that the request itself makes is on the draft. */
 function keep(
   draft: ThreadDraft,
-  { runId, first, runStarted, inputEnd, record }: Omit<StoredResponse, "threadId">,
+  { record, isAttended, isStored }: BeginRequest,
+  { runId, first, runStarted, inputEnd }: Omit<StoredResponse, "threadId" | "record">,
 ): void {
   const response = create(ResponseDocumentSchema, {
     firstSequence: first,
     runId,
     runStartedSequence: runStarted,
     inputEndSequence: inputEnd,
+    unstored: !isStored,
   });
+  draft.changeRun({ attended: isAttended });
   draft.changeDocument({ responses: [...draft.document.responses, response].slice(-remembered) });
   // Text by text: what looks like a secret across two of them would take the JSON between them with it.
   const kept = redactedRequest(JSON.parse(record) as JsonObject, (text) => draft.redactions.whole(text));

@@ -24,7 +24,8 @@ export function suspendRun(draft: ThreadDraft, toolCallIds: readonly string[]): 
   const usage = draft.document.run?.usage;
   const reason = parkedReason(calls as OpenCall[]);
   record(draft, { case: "runSuspended", value: { reason, openToolCallIds, ...(usage && { usage }) } });
-  draft.changeRun({ suspendTime: now() });
+  // Whoever waited for it has an answer now.
+  draft.changeRun({ suspendTime: now(), attended: false });
   return true;
 }
 

@@ -276,7 +276,7 @@ export class Runs {
       limits,
       approvals: this.#approvals,
       claims: this.#claims,
-      staysOpen: afterRestart === "continue" && document.parentToolCallId === "",
+      staysOpen: afterRestart === "continue" && document.parentToolCallId === "" && !document.attended,
       levelsBelow,
       document,
     });

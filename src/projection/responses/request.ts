@@ -72,7 +72,17 @@ export function understand(request: ResponseRequest, offered: Offered): Understo
   });
   const { text, images, past, outputs, approvals } = input;
   return {
-    begin: { text, images, past, outputs, approvals, options, mcpServers: tools.servers },
+    begin: {
+      text,
+      images,
+      past,
+      outputs,
+      approvals,
+      options,
+      mcpServers: tools.servers,
+      isAttended: !request.background,
+      isStored: request.store !== false,
+    },
     previous,
     record: { echo: echoOf(request, model), input: input.items },
     isStream: request.stream === true,
