@@ -69,7 +69,7 @@ afterAll(async () => {
 const own = { type: "mcp" as const, server_label: "heddle" };
 const background = { background: true, tools: [own] };
 const streamUrl = (id: string, after?: number) =>
-  `${server.url}/v1/responses/${id}?stream=true${after === undefined ? "" : `&starting_after=${after}`}`;
+  `${server.url}/v1/responses/${id}?stream=true${after === undefined || after < 0 ? "" : `&starting_after=${after}`}`;
 const whole = async (id: string, after?: number): Promise<string> => (await fetch(streamUrl(id, after))).text();
 
 /** Nobody follows anything any more, and nothing runs. */
@@ -325,8 +325,8 @@ describe.each(["continue", "end"])("kill -9 in the middle, after which runs %s",
     "after %i events: the stream goes on to its end, nothing twice",
     async (seen) => {
       const killed = await makeAgentServer({ script, env: gate.env(), agent: { afterRestart } });
-      const urlOf = (id: string, after: number) =>
-        `${killed.url}/v1/responses/${id}?stream=true&starting_after=${after}`;
+      const urlOf = (id: string, after?: number) =>
+        `${killed.url}/v1/responses/${id}?stream=true${after === undefined ? "" : `&starting_after=${after}`}`;
       try {
         await killed.start();
         const asked = post({ input: "Slowly", stream: true, ...background });
@@ -341,7 +341,7 @@ describe.each(["continue", "end"])("kill -9 in the middle, after which runs %s",
         const events = eventsIn(before + after);
         checkEvents(events);
         expect(isTerminal(events.at(-1)!)).toBe(true);
-        expect(joined(framesIn(await (await fetch(urlOf(id, -1))).text()))).toBe(before + after);
+        expect(joined(framesIn(await (await fetch(urlOf(id))).text()))).toBe(before + after);
         const client = new sdks[1].Client({ baseURL: `${killed.url}/v1`, apiKey: "none", fetch: wire.fetch });
         const ends = await client.responses.stream({ response_id: id }).finalResponse();
         expect(ends.status).toBe(afterRestart === "end" ? "failed" : "completed");

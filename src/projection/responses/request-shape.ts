@@ -1,6 +1,7 @@
 // What POST /v1/responses takes. Strict: a field that is not known, or not supported, is refused by name.
 import { z } from "zod";
 import { wrong } from "./errors.js";
+import { parseJson } from "./request-json.js";
 
 const text = z.string();
 const inputText = z.strictObject({ type: z.literal("input_text"), text });
@@ -162,18 +163,10 @@ export type ResponseRequest = z.output<typeof requestShape>;
 
 /** Throws an ApiError that names the field. */
 export function parseRequest(body: string): ResponseRequest {
-  const checked = requestShape.safeParse(parsedJson(body));
+  const checked = requestShape.safeParse(parseJson(body));
   if (checked.success) return checked.data;
   const { param, message } = problemOf(checked.error.issues[0]!);
   throw wrong(param, message, message.startsWith("Unknown parameter") ? "unknown_parameter" : "invalid_value");
-}
-
-function parsedJson(body: string): unknown {
-  try {
-    return JSON.parse(body);
-  } catch {
-    throw wrong("", "We could not parse the JSON body of your request.", "invalid_json");
-  }
 }
 
 interface Problem {

@@ -11,7 +11,7 @@ import {
   ToolChoiceMode,
 } from "../../thread/schema.js";
 import { wrong } from "./errors.js";
-import { readInput } from "./request-input.js";
+import { type ListedItem, readInput } from "./request-input.js";
 import type { RequestedTool, ResponseRequest } from "./request-shape.js";
 import { hostedName, toolsOf } from "./request-tools.js";
 import { parseResponseId } from "./response-id.js";
@@ -30,7 +30,7 @@ export interface Offered {
 /** What is kept with a response. */
 export interface ResponseRecord {
   readonly echo: Echo;
-  readonly input: readonly unknown[];
+  readonly input: readonly ListedItem[];
 }
 
 export interface Understood {
