@@ -3,9 +3,9 @@
 import { create, fromBinary, type JsonObject } from "@bufbuild/protobuf";
 import type { EventLog, ThreadKey } from "./log/event-log.js";
 import { claimCall, completeCall } from "./loop/claimed-call.js";
-import { readConversation } from "./loop/conversation.js";
 import { answerApproval } from "./loop/parked.js";
 import { type PastEntry, recordMessage } from "./loop/past.js";
+import { pastOf } from "./loop/past-of.js";
 import type { Runs } from "./loop/runs.js";
 import { redactedRequest } from "./recorder/request-echo.js";
 import type { ThreadDraft } from "./recorder/thread-draft.js";
@@ -77,26 +77,34 @@ export class Responses {
     this.#parts = parts;
   }
 
-  /** Resolves once it has begun. */
+  /** Resolves once it has begun. Of those who go on from one response, the first does so in its thread, and each other in one of its own. */
   async begin(request: BeginRequest, previous?: Segment): Promise<Segment> {
     const before = previous ?? (await this.#askedBy(request.approvals[0]?.toolCallId));
     if (!before) return this.#beginThread(request, []);
+    const found = await this.#find(before);
+    if (found.next) return this.#branch(found, found.next, request);
     try {
-      return await this.#beginAfter(before, request);
+      return await this.#beginAfter(found, request);
     } catch (error) {
-      // Another caller that goes on from it may have been quicker.
-      if (!isError(error, "thread_busy") || !(await this.#find(before)).next) throw error;
-      return this.#beginAfter(before, request);
+      const { next } = await this.#find(before);
+      // Another caller that goes on from it has been quicker.
+      if (next) return this.#branch(found, next, request);
+      throw error;
     }
   }
 
-  async #beginAfter(before: Segment, request: BeginRequest): Promise<Segment> {
-    const { key, document, response, next } = await this.#find(before);
-    // Somebody has gone on from it already: this is another way to go on.
-    if (next) return this.#beginThread(request, await this.#pastOf(key, next.firstSequence - 1n));
+  async #beginAfter({ key, document, response }: Found, request: BeginRequest): Promise<Segment> {
     await this.#parts.threads.bringServers(key.threadId, request.mcpServers);
     if (document.runId === response.runId) return this.#goOn(key, response, request);
     return this.#start(key, request, { past: [], after: response });
+  }
+
+  /** Another way to go on: what waited there is answered as this caller says. A question to a person is answered once (A3). */
+  async #branch({ key }: Found, next: ResponseDocument, request: BeginRequest): Promise<Segment> {
+    if (request.approvals.length > 0)
+      throw new HeddleError("approval_not_pending", "The approval request has been answered already");
+    const past = await pastOf(this.#parts.log, key, { upTo: next.firstSequence - 1n, outputs: request.outputs });
+    return this.#beginThread({ ...request, outputs: [] }, past);
   }
 
   async get(segment: Segment): Promise<StoredResponse> {
@@ -162,8 +170,15 @@ export class Responses {
 
   async #beginThread(request: BeginRequest, past: readonly PastEntry[]): Promise<Segment> {
     const { mcpServers } = request;
+    refuseAnswers(request);
     const { id } = await this.#parts.threads.create({ threadId: "", title: "", labels: {}, mcpServers });
-    return this.#start(keyOf(id), request, { past });
+    try {
+      return await this.#start(keyOf(id), request, { past });
+    } catch (error) {
+      // What was refused leaves no empty thread.
+      await this.#parts.threads.delete(id).catch(() => {});
+      throw error;
+    }
   }
 
   /** `after`: the newest response of the thread, or it is `thread_busy`. */
@@ -226,24 +241,6 @@ export class Responses {
     const last = stored && !stored.removed && fromBinary(ThreadDocumentSchema, stored.document).responses.at(-1);
     if (!last) throw new HeddleError("approval_not_pending", "There is no such approval request");
     return { threadId: call.threadId, first: last.firstSequence };
-  }
-
-  async #pastOf(key: ThreadKey, upTo: bigint): Promise<PastEntry[]> {
-    const { messages } = await readConversation(this.#parts.log, key, upTo);
-    const results = new Map(
-      messages.flatMap((message) => (message.role === "tool" ? [[message.callId, message]] : [])),
-    );
-    return messages.flatMap((message): PastEntry[] => {
-      if (message.role === "tool") return [];
-      if (message.role === "user") return [{ kind: "message", ...message }];
-      const said: PastEntry[] =
-        message.text === "" ? [] : [{ kind: "message", role: message.role, text: message.text }];
-      const calls = message.calls.map(({ id, name, input }, index): PastEntry => {
-        const { text = "", isError = true } = results.get(id) ?? {};
-        return { kind: "call", name, input, output: text, isError, isTogether: index > 0 };
-      });
-      return [...said, ...calls];
-    });
   }
 
   async #find({ threadId, first }: Segment): Promise<Found> {

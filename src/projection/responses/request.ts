@@ -63,6 +63,7 @@ export function understand(request: ResponseRequest, offered: Offered): Understo
     ...(typeof request.top_p === "number" && { topP: request.top_p }),
     onlyAllowedTools: true,
     endWhenUnclaimed: true,
+    endWhenCutOff: true,
     allowedTools: tools.allowed,
     approvedTools: tools.approved,
     guardedTools: tools.guarded,
