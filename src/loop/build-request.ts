@@ -16,6 +16,8 @@ export function buildRequest(run: Run): ModelRequest {
     ...(options.maxOutputTokens > 0 && { maxOutputTokens: options.maxOutputTokens }),
     ...(options.temperature !== undefined && { temperature: options.temperature }),
     ...(options.topP !== undefined && { topP: options.topP }),
+    ...(options.presencePenalty && { presencePenalty: options.presencePenalty }),
+    ...(options.frequencyPenalty && { frequencyPenalty: options.frequencyPenalty }),
     ...formatOf(options.textFormat),
   };
 }

@@ -17,7 +17,7 @@ import { ClaimClocks } from "./claim-clocks.js";
 import { ClientCalls } from "./client-calls.js";
 import type { DelegationLimits } from "./delegated-tasks.js";
 import { driveRun } from "./drive-run.js";
-import { checkModelFormat, type RunDefaults, resolveOptions } from "./options.js";
+import { checkModel, type RunDefaults, resolveOptions } from "./options.js";
 import { type ApprovalAnswer, answerApproval, resumeRun, resumeUnlessParked } from "./parked.js";
 import { recoverRun } from "./recover-run.js";
 import { Run, type RunLimits } from "./run.js";
@@ -206,7 +206,7 @@ export class Runs {
     const thread = threadTools(key.threadId, draft.document);
     const isTool = (name: string): boolean => mayBeTool(name, this.#parts.supply, thread);
     const options = resolveOptions(asked, this.#parts.defaults, isTool);
-    checkModelFormat(options, this.#parts.modelFor(options.model));
+    checkModel(options, this.#parts.modelFor(options.model));
     return options;
   }
 

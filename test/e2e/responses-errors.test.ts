@@ -19,6 +19,14 @@ afterAll(async () => {
 });
 
 const user = (content: unknown) => [{ role: "user", content }];
+const allow = (tools: object[]) => ({
+  input: "Hi",
+  tools: [
+    { type: "function", name: "a" },
+    { type: "mcp", server_label: "heddle", allowed_tools: ["read_file"] },
+  ],
+  tool_choice: { type: "allowed_tools", mode: "auto", tools },
+});
 const unknownId = `resp_${"0".repeat(48)}`;
 const knownThread = `resp_${"01890a5d-ac96-774b-bcce-b302099a8057".replaceAll("-", "")}${"1".padStart(16, "0")}`;
 
@@ -93,6 +101,18 @@ describe.each(sdks)("$sdk", ({ Client }) => {
       { input: "Hi", tool_choice: { type: "function", name: "a" } },
       "tool_choice",
     ],
+    ["a penalty that the model does not take", { input: "Hi", presence_penalty: 1 }, "presence_penalty"],
+    ["the other one", { input: "Hi", frequency_penalty: -1 }, "frequency_penalty"],
+    ["too much of it", { input: "Hi", frequency_penalty: 2.5 }, "frequency_penalty"],
+    ["allowed tools that are none", allow([]), "tool_choice.tools"],
+    ["an allowed tool that is not named", allow([{ type: "function", name: "b" }]), "tool_choice.tools[0]"],
+    ["a hosted one", allow([{ type: "function", name: "a" }, { type: "file_search" }]), "tool_choice.tools[1]"],
+    [
+      "one of the server that is not named",
+      allow([{ type: "mcp", server_label: "heddle", name: "write_file" }]),
+      "tool_choice.tools[0].name",
+    ],
+    ["allowed in which way", { input: "Hi", tool_choice: { type: "allowed_tools", tools: [] } }, "tool_choice.mode"],
     ["a model that is not offered", { input: "Hi", model: "gpt-none" }, "model", "model_not_found"],
     ["background without store", { input: "Hi", background: true, store: false }, "background"],
     [
