@@ -8,7 +8,7 @@ import { type PastEntry, recordMessage } from "./loop/past.js";
 import { pastOf } from "./loop/past-of.js";
 import type { Runs } from "./loop/runs.js";
 import { redactedRequest } from "./recorder/request-echo.js";
-import type { ThreadDraft } from "./recorder/thread-draft.js";
+import { areAllDeleted, type ThreadDraft } from "./recorder/thread-draft.js";
 import { HeddleError, isError } from "./thread/errors.js";
 import type { ThreadEvent } from "./thread/event.js";
 import { defaultTenant, newId, type ThreadId, type ToolCallId } from "./thread/ids.js";
@@ -21,6 +21,7 @@ import {
   type RunOptions,
   type ThreadDocument,
   ThreadDocumentSchema,
+  ToolCallDocumentSchema,
   ToolCallOutcome,
 } from "./thread/schema.js";
 import { type BroughtServer, keyOf, type Threads } from "./threads.js";
@@ -78,9 +79,10 @@ export class Responses {
   }
 
   /** Resolves once it has begun. Of those who go on from one response, the first does so in its thread, and each other in one of its own. */
-  async begin(request: BeginRequest, previous?: Segment): Promise<Segment> {
-    const before = previous ?? (await this.#askedBy(request.approvals[0]?.toolCallId));
-    if (!before) return this.#beginThread(request, []);
+  async begin(asked: BeginRequest, previous?: Segment): Promise<Segment> {
+    const before = previous ?? (await this.#askedBy(asked.approvals[0]?.toolCallId));
+    if (!before) return this.#beginThread(asked, []);
+    const request = { ...asked, outputs: await this.#wanted(asked.outputs) };
     const found = await this.#find(before);
     if (found.next) return this.#branch(found, found.next, request);
     try {
@@ -146,18 +148,19 @@ export class Responses {
         response.firstSequence === stored.first ? { ...response, deleted: true } : response,
       );
       draft.changeDocument({ responses });
-      return responses.every(({ deleted }) => deleted);
+      return areAllDeleted(responses);
     });
     if (isLast) await this.#parts.threads.delete(stored.threadId);
   }
 
-  /** After a restart: what was to be stored no longer than it took. Contract: nothing of the thread is at work. */
-  async deleteUnstored({ threadId }: ThreadKey): Promise<void> {
+  /** After a restart: deletes what was to be deleted, and was not. Contract: nothing of the thread is at work. */
+  async finishDeletions({ threadId }: ThreadKey): Promise<void> {
     const stored = await this.#parts.log.readThread(keyOf(threadId));
     if (!stored || stored.removed) return;
-    for (const { unstored, deleted, firstSequence: first } of fromBinary(ThreadDocumentSchema, stored.document)
-      .responses)
+    const { responses } = fromBinary(ThreadDocumentSchema, stored.document);
+    for (const { unstored, deleted, firstSequence: first } of responses)
       if (unstored && !deleted) await this.delete(await this.get({ threadId, first }));
+    if (areAllDeleted(responses)) await this.#parts.threads.delete(threadId);
   }
 
   /** Resolves when its run is over: one that is called off takes a moment to end. */
@@ -231,6 +234,20 @@ export class Responses {
       return { answered, asked: request.options };
     });
     return { threadId: key.threadId, first };
+  }
+
+  /**
+   * Without answers to calls of a reply that broke off behind them, and was made again: their caller has seen them, and cannot know that
+   * nobody waits for them.
+   */
+  async #wanted(outputs: BeginRequest["outputs"]): Promise<BeginRequest["outputs"]> {
+    const isDiscarded = async ({ toolCallId }: BeginRequest["outputs"][number]): Promise<boolean> => {
+      const call = await this.#parts.log.readCall(defaultTenant, toolCallId as ToolCallId);
+      const { toolCall } = call ? fromBinary(ToolCallDocumentSchema, call.document) : {};
+      return toolCall?.outcome === ToolCallOutcome.DISCARDED;
+    };
+    const discarded = await Promise.all(outputs.map(isDiscarded));
+    return outputs.filter((_, index) => !discarded[index]);
   }
 
   /** The response that asked whether the call may run: it is the last one of its thread. */

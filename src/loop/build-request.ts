@@ -37,7 +37,7 @@ function formatOf(asked: TextFormat | undefined): Pick<ModelRequest, "format"> {
   return { format: { type: "json_schema", name, description, schema, strict } };
 }
 
-/** A demand is met by the run's first reply. Made again, the run could not end. */
+/** A demand is met by the first reply after it. Made again, the run could not end. */
 function choiceOf({ options, steps }: Run): ToolChoice {
   const { mode = ToolChoiceMode.AUTO, toolName = "" } = options.toolChoice ?? {};
   if (mode === ToolChoiceMode.NONE) return { type: "none" };

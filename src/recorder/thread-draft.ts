@@ -246,7 +246,12 @@ export const isBusy = ({ lease, runStartedSequence, processes, responses }: Thre
   lease !== undefined ||
   runStartedSequence !== 0n ||
   processes.length > 0 ||
-  responses.some(({ unstored, deleted }) => unstored && !deleted);
+  responses.some(({ unstored, deleted }) => unstored && !deleted) ||
+  areAllDeleted(responses);
+
+/** With its last response a thread goes. */
+export const areAllDeleted = (responses: ThreadDocument["responses"]): boolean =>
+  responses.length > 0 && responses.every(({ deleted }) => deleted);
 
 const callWrite = (open: OpenCall): CallWrite => ({
   callId: open.call.id as ToolCallId,

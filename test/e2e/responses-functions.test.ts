@@ -44,6 +44,18 @@ const script: Script = {
         { expect: { toolResults: 1, lastTool: "sun" }, events: [{ text: "The sun shines." }] },
       ],
     },
+    {
+      user: "Break off",
+      replies: [
+        {
+          attempts: [
+            { events: [weatherIn("Ulm"), { text: "I will" }, { fail: { kind: "broken" } }] },
+            { events: [weatherIn("Ulm")] },
+          ],
+        },
+        { expect: { toolResults: 1, lastTool: "rain" }, events: [{ text: "It rains." }] },
+      ],
+    },
     { user: { exact: "And then?" }, replies: [{ events: [{ text: "Night." }] }] },
   ],
 };
@@ -83,7 +95,7 @@ async function outcomesOf(responseId: string): Promise<string[]> {
   return toolCalls.map(({ outcome }) => outcome);
 }
 
-describe.each(sdks)("$sdk", ({ Client }) => {
+describe.each(sdks)("$sdk", ({ sdk, Client }) => {
   const open = () => new Client({ baseURL: `${server.url}/v1`, apiKey: "none", maxRetries: 0, fetch: wire.fetch });
 
   test("T1: a call that the length limit cuts off ends the response incomplete, and nothing waits", async () => {
@@ -125,6 +137,19 @@ describe.each(sdks)("$sdk", ({ Client }) => {
       output: [{ type: "mcp_call", status: "incomplete", arguments: '{"path": "he' }],
     });
     expect(await outcomesOf(cut.id)).toEqual(["TOOL_CALL_OUTCOME_REJECTED"]);
+  });
+
+  test("a call of a reply that broke off, and was made again: answered with the other, it does no harm", async () => {
+    const client = open();
+    const first = await client.responses.stream({ input: `Break off, ${sdk}`, tools }).finalResponse();
+    const calls = callsOf(first);
+    expect(calls).toHaveLength(2);
+    const input = calls.map((call) => answerTo(call, "rain"));
+    const second = await client.responses.create({ previous_response_id: first.id, input, tools });
+    expect(second).toMatchObject({ status: "completed", output_text: "It rains." });
+    expect(await client.responses.create({ previous_response_id: first.id, input, tools })).toMatchObject({
+      output_text: "It rains.",
+    });
   });
 
   test("a call is answered in several ways: each goes on by itself, from the same words", async () => {

@@ -76,6 +76,26 @@ test("instructions, sampling, limits and the choice of tools", async () => {
   expect((await wire.request()).body).not.toHaveProperty("tools");
 });
 
+test("a choice that comes with the outputs of calls holds for the reply to them", async () => {
+  await using wire = await openModelWire();
+  wire.play(calls("Ulm"), calls("Bonn"), says("Rain."));
+  const client = await open(wire);
+  const asked = { tools: [weather], tool_choice: "required" as const };
+  const first = await client.responses.create({ input: "Weather?", ...asked });
+  expect((await wire.request()).body).toMatchObject({ tool_choice: "required" });
+  const answer = ({ output }: typeof first) =>
+    output.flatMap((item) =>
+      item.type === "function_call"
+        ? [{ type: "function_call_output" as const, call_id: item.call_id, output: "rain" }]
+        : [],
+    );
+  const second = await client.responses.create({ previous_response_id: first.id, input: answer(first), ...asked });
+  expect((await wire.request()).body).toMatchObject({ tool_choice: "required" });
+  const input = answer(second);
+  await client.responses.create({ previous_response_id: second.id, input, tools: [weather] });
+  expect((await wire.request()).body).not.toMatchObject({ tool_choice: "required" });
+});
+
 test("penalties, which not every model takes", async () => {
   await using wire = await openModelWire();
   wire.play(says("Good morning."), says("Good evening."));

@@ -124,11 +124,16 @@ test("store: false, killed in the middle: nothing of it is left", async () => {
 test("store: false, ended, and the server died before it was deleted: the next start does", async () => {
   const server = await makeServer({ script, env: gate.env() });
   const log = await openLmdbLog({ dir: server.dataDir });
-  const core = openCore({ log, model: replies(said("Good morning."), said("Good night.")) });
+  const core = openCore({ log, model: replies(...["One.", "Two.", "Three."].map(said)) });
   const { create } = openApi(core);
   const [kept, unstored] = [await create({ input: "Hello" }), await create({ input: "Hello", store: false })];
   for (const { events } of [kept, unstored]) expect((await events()).at(-1)?.frame.type).toBe("response.completed");
   expect((await storedEvents(core, unstored.stored.threadId)).at(-1)?.payload.case).toBe("runCompleted");
+  // Deleted in part: it is marked, and its thread is still there.
+  const half = await create({ input: "Hello" });
+  await half.events();
+  core.threads.delete = () => Promise.reject(new Error("The server dies here"));
+  await expect(core.responses.delete(half.stored)).rejects.toThrow("dies here");
   core.feeds.close();
   core.recordings.dispose();
   await log.close();

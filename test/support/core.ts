@@ -95,7 +95,7 @@ export function openCore(options: CoreOptions = {}) {
     ...(options.clock && { clock: options.clock }),
     onError: (error) => errors.push(error),
     recoverRun: (key) => runs.recover(key),
-    afterRecovery: (key) => responses.deleteUnstored(key),
+    afterRecovery: (key) => responses.finishDeletions(key),
   });
   const hub = new Hub(log);
   const feeds = new Feeds(hub, { heartbeatMs: options.heartbeatMs ?? 60_000, maxAgeMs: options.maxAgeMs ?? 3_600_000 });

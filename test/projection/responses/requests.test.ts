@@ -135,3 +135,19 @@ test("what is refused leaves no empty thread", async () => {
   const { threads } = await opened.threads.list({ pageSize: 10, after: "" });
   expect(threads).toEqual([]);
 });
+
+test("limits are those of a response: a conversation of many calls does not run into them", async () => {
+  const rounds = 8;
+  const look = called({ name: "look", input: {} });
+  const model = replies(...Array.from({ length: rounds }, () => look), said("Seen."));
+  const api = openApi(core({ model, defaults: { maxSteps: 2 } }));
+  const asked = { tools: [{ type: "function", name: "look" }], max_tool_calls: 1 };
+  let last = await api.create({ input: "Look", ...asked });
+  for (let round = 0; round < rounds; round++) {
+    await last.events();
+    const { output } = (await last.response()) as { output: { call_id: string }[] };
+    const input = output.map(({ call_id }) => ({ type: "function_call_output", call_id, output: "dark" }));
+    last = await api.create({ previous_response_id: last.id, input, ...asked });
+  }
+  expect((await last.events()).at(-1)?.frame.type).toBe("response.completed");
+});
