@@ -1,13 +1,13 @@
 // The verbs of the Responses door: threads and responses are the same things, seen through two APIs. A response is a segment of a
 // thread's log: it begins where a request started a run or went on with one, and ends where the run is over or waits.
-import { create, fromBinary, type JsonObject } from "@bufbuild/protobuf";
+import { fromBinary } from "@bufbuild/protobuf";
 import type { EventLog, ThreadKey } from "./log/event-log.js";
 import { claimCall, completeCall } from "./loop/claimed-call.js";
 import { answerApproval } from "./loop/parked.js";
 import { type PastEntry, recordMessage } from "./loop/past.js";
 import { pastOf } from "./loop/past-of.js";
 import type { Runs } from "./loop/runs.js";
-import { redactedRequest } from "./recorder/request-echo.js";
+import { type KeptResponse, keepResponse, readRecord } from "./recorder/kept-responses.js";
 import { areAllDeleted, type ThreadDraft } from "./recorder/thread-draft.js";
 import { HeddleError, isError } from "./thread/errors.js";
 import type { ThreadEvent } from "./thread/event.js";
@@ -17,7 +17,6 @@ import { limits } from "./thread/limits.js";
 import {
   ApprovalDecision,
   type ResponseDocument,
-  ResponseDocumentSchema,
   type RunOptions,
   type ThreadDocument,
   ThreadDocumentSchema,
@@ -34,7 +33,7 @@ export interface Segment {
   readonly first: bigint;
 }
 
-export interface BeginRequest {
+export interface BeginRequest extends KeptResponse {
   /** The user's last words. Empty: the model answers to what came before. */
   readonly text: string;
   /** That came with them. */
@@ -45,12 +44,6 @@ export interface BeginRequest {
   readonly approvals: readonly { readonly toolCallId: string; readonly isAllowed: boolean; readonly reason: string }[];
   readonly options: RunOptions;
   readonly mcpServers: readonly BroughtServer[];
-  /** The caller waits for it, and nobody else does: it ends with the process. */
-  readonly isAttended: boolean;
-  /** False: it is deleted once it ends. */
-  readonly isStored: boolean;
-  /** What is kept with it, for whoever shows it: an object, as JSON. */
-  readonly record: string;
 }
 
 export interface StoredResponse extends Segment {
@@ -67,9 +60,6 @@ interface ResponsesParts {
   readonly runs: Runs;
   readonly threads: Threads;
 }
-
-/** Responses of one thread that can be asked for. */
-const remembered = 1000;
 
 export class Responses {
   readonly #parts: ResponsesParts;
@@ -112,7 +102,7 @@ export class Responses {
   async get(segment: Segment): Promise<StoredResponse> {
     const { key, response } = await this.#find(segment);
     const { runId, runStartedSequence: runStarted, inputEndSequence: inputEnd } = response;
-    return { ...segment, runId, runStarted, inputEnd, record: await this.#record(key, response) };
+    return { ...segment, runId, runStarted, inputEnd, record: await readRecord(this.#parts.log, key, response) };
   }
 
   /** The events of its run from the first one on, also those that are to come. */
@@ -202,7 +192,7 @@ export class Responses {
       note: (draft, begun) => {
         refuseUnlessNewest(draft, after);
         first = begun.first;
-        keep(draft, request, { ...begun, runStarted: begun.first, inputEnd: draft.head });
+        keepResponse(draft, request, { ...begun, runStarted: begun.first, inputEnd: draft.head });
       },
     });
     return { threadId: key.threadId, first };
@@ -229,7 +219,7 @@ export class Responses {
       const { text, images } = request;
       if (text !== "" || images.length > 0) recordMessage(draft, runId, { role: "user", text, images });
       // What the answers set going is the response's own.
-      keep(draft, request, { runId, first, runStarted, inputEnd: first - 1n });
+      keepResponse(draft, request, { runId, first, runStarted, inputEnd: first - 1n });
       const answered = [...request.outputs, ...request.approvals].map(({ toolCallId }) => toolCallId);
       return { answered, asked: request.options };
     });
@@ -270,19 +260,6 @@ export class Responses {
     if (!response || response.deleted) throw notFound();
     return { key, document, response, next: document.responses[at + 1] };
   }
-
-  async #record(key: ThreadKey, response: ResponseDocument): Promise<string> {
-    const pieces: Uint8Array[] = [];
-    for (let offset = 0; ; ) {
-      const piece = await this.#parts.log.readBody(key, bodyOf(response), {
-        offset,
-        maxBytes: limits.contentChunkBytes,
-      });
-      if (!piece?.length) return Buffer.concat(pieces).toString("utf8");
-      pieces.push(piece);
-      offset += piece.length;
-    }
-  }
 }
 
 interface Found {
@@ -291,37 +268,6 @@ interface Found {
   readonly response: ResponseDocument;
   /** The one that went on from it in the same thread. */
   readonly next: ResponseDocument | undefined;
-}
-
-const bodyOf = ({ runId, firstSequence }: Pick<ResponseDocument, "runId" | "firstSequence">) => ({
-  callId: runId as ToolCallId,
-  contentId: `response-${firstSequence}`,
-});
-
-/** Contract: everything that the request itself makes is on the draft. */
-function keep(
-  draft: ThreadDraft,
-  { record, isAttended, isStored }: BeginRequest,
-  { runId, first, runStarted, inputEnd }: Omit<StoredResponse, "threadId" | "record">,
-): void {
-  const response = create(ResponseDocumentSchema, {
-    firstSequence: first,
-    runId,
-    runStartedSequence: runStarted,
-    inputEndSequence: inputEnd,
-    unstored: !isStored,
-  });
-  draft.changeRun({ attended: isAttended });
-  draft.changeDocument({ responses: [...draft.document.responses, response].slice(-remembered) });
-  // Text by text: what looks like a secret across two of them would take the JSON between them with it.
-  const kept = redactedRequest(JSON.parse(record) as JsonObject, (text) => draft.redactions.whole(text));
-  const bytes = Buffer.from(JSON.stringify(kept));
-  for (let offset = 0; offset < bytes.length; offset += limits.contentChunkBytes)
-    draft.bodies.push({
-      ...bodyOf(response),
-      offset,
-      bytes: bytes.subarray(offset, offset + limits.contentChunkBytes),
-    });
 }
 
 /** The caller ran it: it claims the call, and ends it. */
@@ -336,9 +282,8 @@ function answerCall(draft: ThreadDraft, { toolCallId, output }: BeginRequest["ou
 }
 
 function refuseAnswers({ outputs, approvals }: BeginRequest): void {
-  const answered = outputs[0] ?? approvals[0];
-  if (answered)
-    throw new HeddleError("tool_call_over", "The response does not wait for this answer", { detail: undefined });
+  if (outputs.length + approvals.length > 0)
+    throw new HeddleError("tool_call_over", "The response does not wait for this answer");
 }
 
 /** Another one would be told what came in between. */
