@@ -175,6 +175,7 @@ function createCore(log: EventLog, config: CoreConfig, { agent, logger }: { agen
   const recordings = new Recordings(recorder, {
     onError: onThreadError,
     recoverRun: (key) => runs.recover(key),
+    afterRecovery: (key) => responses.finishDeletions(key),
     onEnded: ({ threadId }, ended) =>
       logger.info({ threadId, ...ended }, "a recording was ended, and its open calls completed"),
   });

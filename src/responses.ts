@@ -1,14 +1,14 @@
 // The verbs of the Responses door: threads and responses are the same things, seen through two APIs. A response is a segment of a
 // thread's log: it begins where a request started a run or went on with one, and ends where the run is over or waits.
-import { create, fromBinary, type JsonObject } from "@bufbuild/protobuf";
+import { fromBinary } from "@bufbuild/protobuf";
 import type { EventLog, ThreadKey } from "./log/event-log.js";
 import { claimCall, completeCall } from "./loop/claimed-call.js";
-import { readConversation } from "./loop/conversation.js";
 import { answerApproval } from "./loop/parked.js";
 import { type PastEntry, recordMessage } from "./loop/past.js";
+import { pastOf } from "./loop/past-of.js";
 import type { Runs } from "./loop/runs.js";
-import { redactedRequest } from "./recorder/request-echo.js";
-import type { ThreadDraft } from "./recorder/thread-draft.js";
+import { type KeptResponse, keepResponse, readRecord } from "./recorder/kept-responses.js";
+import { areAllDeleted, type ThreadDraft } from "./recorder/thread-draft.js";
 import { HeddleError, isError } from "./thread/errors.js";
 import type { ThreadEvent } from "./thread/event.js";
 import { defaultTenant, newId, type ThreadId, type ToolCallId } from "./thread/ids.js";
@@ -17,10 +17,10 @@ import { limits } from "./thread/limits.js";
 import {
   ApprovalDecision,
   type ResponseDocument,
-  ResponseDocumentSchema,
   type RunOptions,
   type ThreadDocument,
   ThreadDocumentSchema,
+  ToolCallDocumentSchema,
   ToolCallOutcome,
 } from "./thread/schema.js";
 import { type BroughtServer, keyOf, type Threads } from "./threads.js";
@@ -33,7 +33,7 @@ export interface Segment {
   readonly first: bigint;
 }
 
-export interface BeginRequest {
+export interface BeginRequest extends KeptResponse {
   /** The user's last words. Empty: the model answers to what came before. */
   readonly text: string;
   /** That came with them. */
@@ -44,8 +44,6 @@ export interface BeginRequest {
   readonly approvals: readonly { readonly toolCallId: string; readonly isAllowed: boolean; readonly reason: string }[];
   readonly options: RunOptions;
   readonly mcpServers: readonly BroughtServer[];
-  /** What is kept with it, for whoever shows it: an object, as JSON. */
-  readonly record: string;
 }
 
 export interface StoredResponse extends Segment {
@@ -63,9 +61,6 @@ interface ResponsesParts {
   readonly threads: Threads;
 }
 
-/** Responses of one thread that can be asked for. */
-const remembered = 1000;
-
 export class Responses {
   readonly #parts: ResponsesParts;
 
@@ -73,32 +68,41 @@ export class Responses {
     this.#parts = parts;
   }
 
-  /** Resolves once it has begun. */
-  async begin(request: BeginRequest, previous?: Segment): Promise<Segment> {
-    const before = previous ?? (await this.#askedBy(request.approvals[0]?.toolCallId));
-    if (!before) return this.#beginThread(request, []);
+  /** Resolves once it has begun. Of those who go on from one response, the first does so in its thread, and each other in one of its own. */
+  async begin(asked: BeginRequest, previous?: Segment): Promise<Segment> {
+    const before = previous ?? (await this.#askedBy(asked.approvals[0]?.toolCallId));
+    if (!before) return this.#beginThread(asked, []);
+    const request = { ...asked, outputs: await this.#wanted(asked.outputs) };
+    const found = await this.#find(before);
+    if (found.next) return this.#branch(found, found.next, request);
     try {
-      return await this.#beginAfter(before, request);
+      return await this.#beginAfter(found, request);
     } catch (error) {
-      // Another caller that goes on from it may have been quicker.
-      if (!isError(error, "thread_busy") || !(await this.#find(before)).next) throw error;
-      return this.#beginAfter(before, request);
+      const { next } = await this.#find(before);
+      // Another caller that goes on from it has been quicker.
+      if (next) return this.#branch(found, next, request);
+      throw error;
     }
   }
 
-  async #beginAfter(before: Segment, request: BeginRequest): Promise<Segment> {
-    const { key, document, response, next } = await this.#find(before);
-    // Somebody has gone on from it already: this is another way to go on.
-    if (next) return this.#beginThread(request, await this.#pastOf(key, next.firstSequence - 1n));
+  async #beginAfter({ key, document, response }: Found, request: BeginRequest): Promise<Segment> {
     await this.#parts.threads.bringServers(key.threadId, request.mcpServers);
     if (document.runId === response.runId) return this.#goOn(key, response, request);
     return this.#start(key, request, { past: [], after: response });
   }
 
+  /** Another way to go on: what waited there is answered as this caller says. A question to a person is answered once (A3). */
+  async #branch({ key }: Found, next: ResponseDocument, request: BeginRequest): Promise<Segment> {
+    if (request.approvals.length > 0)
+      throw new HeddleError("approval_not_pending", "The approval request has been answered already");
+    const past = await pastOf(this.#parts.log, key, { upTo: next.firstSequence - 1n, outputs: request.outputs });
+    return this.#beginThread({ ...request, outputs: [] }, past);
+  }
+
   async get(segment: Segment): Promise<StoredResponse> {
     const { key, response } = await this.#find(segment);
     const { runId, runStartedSequence: runStarted, inputEndSequence: inputEnd } = response;
-    return { ...segment, runId, runStarted, inputEnd, record: await this.#record(key, response) };
+    return { ...segment, runId, runStarted, inputEnd, record: await readRecord(this.#parts.log, key, response) };
   }
 
   /** The events of its run from the first one on, also those that are to come. */
@@ -134,9 +138,19 @@ export class Responses {
         response.firstSequence === stored.first ? { ...response, deleted: true } : response,
       );
       draft.changeDocument({ responses });
-      return responses.every(({ deleted }) => deleted);
+      return areAllDeleted(responses);
     });
     if (isLast) await this.#parts.threads.delete(stored.threadId);
+  }
+
+  /** After a restart: deletes what was to be deleted, and was not. Contract: nothing of the thread is at work. */
+  async finishDeletions({ threadId }: ThreadKey): Promise<void> {
+    const stored = await this.#parts.log.readThread(keyOf(threadId));
+    if (!stored || stored.removed) return;
+    const { responses } = fromBinary(ThreadDocumentSchema, stored.document);
+    for (const { unstored, deleted, firstSequence: first } of responses)
+      if (unstored && !deleted) await this.delete(await this.get({ threadId, first }));
+    if (areAllDeleted(responses)) await this.#parts.threads.delete(threadId);
   }
 
   /** Resolves when its run is over: one that is called off takes a moment to end. */
@@ -149,8 +163,15 @@ export class Responses {
 
   async #beginThread(request: BeginRequest, past: readonly PastEntry[]): Promise<Segment> {
     const { mcpServers } = request;
+    refuseAnswers(request);
     const { id } = await this.#parts.threads.create({ threadId: "", title: "", labels: {}, mcpServers });
-    return this.#start(keyOf(id), request, { past });
+    try {
+      return await this.#start(keyOf(id), request, { past });
+    } catch (error) {
+      // What was refused leaves no empty thread.
+      await this.#parts.threads.delete(id).catch(() => {});
+      throw error;
+    }
   }
 
   /** `after`: the newest response of the thread, or it is `thread_busy`. */
@@ -171,7 +192,7 @@ export class Responses {
       note: (draft, begun) => {
         refuseUnlessNewest(draft, after);
         first = begun.first;
-        keep(draft, { ...begun, runStarted: begun.first, inputEnd: draft.head, record: request.record });
+        keepResponse(draft, request, { ...begun, runStarted: begun.first, inputEnd: draft.head });
       },
     });
     return { threadId: key.threadId, first };
@@ -198,11 +219,25 @@ export class Responses {
       const { text, images } = request;
       if (text !== "" || images.length > 0) recordMessage(draft, runId, { role: "user", text, images });
       // What the answers set going is the response's own.
-      keep(draft, { runId, first, runStarted, inputEnd: first - 1n, record: request.record });
+      keepResponse(draft, request, { runId, first, runStarted, inputEnd: first - 1n });
       const answered = [...request.outputs, ...request.approvals].map(({ toolCallId }) => toolCallId);
       return { answered, asked: request.options };
     });
     return { threadId: key.threadId, first };
+  }
+
+  /**
+   * Without answers to calls of a reply that broke off behind them, and was made again: their caller has seen them, and cannot know that
+   * nobody waits for them.
+   */
+  async #wanted(outputs: BeginRequest["outputs"]): Promise<BeginRequest["outputs"]> {
+    const isDiscarded = async ({ toolCallId }: BeginRequest["outputs"][number]): Promise<boolean> => {
+      const call = await this.#parts.log.readCall(defaultTenant, toolCallId as ToolCallId);
+      const { toolCall } = call ? fromBinary(ToolCallDocumentSchema, call.document) : {};
+      return toolCall?.outcome === ToolCallOutcome.DISCARDED;
+    };
+    const discarded = await Promise.all(outputs.map(isDiscarded));
+    return outputs.filter((_, index) => !discarded[index]);
   }
 
   /** The response that asked whether the call may run: it is the last one of its thread. */
@@ -215,24 +250,6 @@ export class Responses {
     return { threadId: call.threadId, first: last.firstSequence };
   }
 
-  async #pastOf(key: ThreadKey, upTo: bigint): Promise<PastEntry[]> {
-    const { messages } = await readConversation(this.#parts.log, key, upTo);
-    const results = new Map(
-      messages.flatMap((message) => (message.role === "tool" ? [[message.callId, message]] : [])),
-    );
-    return messages.flatMap((message): PastEntry[] => {
-      if (message.role === "tool") return [];
-      if (message.role === "user") return [{ kind: "message", ...message }];
-      const said: PastEntry[] =
-        message.text === "" ? [] : [{ kind: "message", role: message.role, text: message.text }];
-      const calls = message.calls.map(({ id, name, input }, index): PastEntry => {
-        const { text = "", isError = true } = results.get(id) ?? {};
-        return { kind: "call", name, input, output: text, isError, isTogether: index > 0 };
-      });
-      return [...said, ...calls];
-    });
-  }
-
   async #find({ threadId, first }: Segment): Promise<Found> {
     const key = { tenant: defaultTenant, threadId: threadId as ThreadId };
     const stored = await this.#parts.log.readThread(key);
@@ -243,19 +260,6 @@ export class Responses {
     if (!response || response.deleted) throw notFound();
     return { key, document, response, next: document.responses[at + 1] };
   }
-
-  async #record(key: ThreadKey, response: ResponseDocument): Promise<string> {
-    const pieces: Uint8Array[] = [];
-    for (let offset = 0; ; ) {
-      const piece = await this.#parts.log.readBody(key, bodyOf(response), {
-        offset,
-        maxBytes: limits.contentChunkBytes,
-      });
-      if (!piece?.length) return Buffer.concat(pieces).toString("utf8");
-      pieces.push(piece);
-      offset += piece.length;
-    }
-  }
 }
 
 interface Found {
@@ -264,34 +268,6 @@ interface Found {
   readonly response: ResponseDocument;
   /** The one that went on from it in the same thread. */
   readonly next: ResponseDocument | undefined;
-}
-
-const bodyOf = ({ runId, firstSequence }: Pick<ResponseDocument, "runId" | "firstSequence">) => ({
-  callId: runId as ToolCallId,
-  contentId: `response-${firstSequence}`,
-});
-
-/** Contract: everything that the request itself makes is on the draft. */
-function keep(
-  draft: ThreadDraft,
-  { runId, first, runStarted, inputEnd, record }: Omit<StoredResponse, "threadId">,
-): void {
-  const response = create(ResponseDocumentSchema, {
-    firstSequence: first,
-    runId,
-    runStartedSequence: runStarted,
-    inputEndSequence: inputEnd,
-  });
-  draft.changeDocument({ responses: [...draft.document.responses, response].slice(-remembered) });
-  // Text by text: what looks like a secret across two of them would take the JSON between them with it.
-  const kept = redactedRequest(JSON.parse(record) as JsonObject, (text) => draft.redactions.whole(text));
-  const bytes = Buffer.from(JSON.stringify(kept));
-  for (let offset = 0; offset < bytes.length; offset += limits.contentChunkBytes)
-    draft.bodies.push({
-      ...bodyOf(response),
-      offset,
-      bytes: bytes.subarray(offset, offset + limits.contentChunkBytes),
-    });
 }
 
 /** The caller ran it: it claims the call, and ends it. */
@@ -306,9 +282,8 @@ function answerCall(draft: ThreadDraft, { toolCallId, output }: BeginRequest["ou
 }
 
 function refuseAnswers({ outputs, approvals }: BeginRequest): void {
-  const answered = outputs[0] ?? approvals[0];
-  if (answered)
-    throw new HeddleError("tool_call_over", "The response does not wait for this answer", { detail: undefined });
+  if (outputs.length + approvals.length > 0)
+    throw new HeddleError("tool_call_over", "The response does not wait for this answer");
 }
 
 /** Another one would be told what came in between. */

@@ -16,6 +16,8 @@ export function buildRequest(run: Run): ModelRequest {
     ...(options.maxOutputTokens > 0 && { maxOutputTokens: options.maxOutputTokens }),
     ...(options.temperature !== undefined && { temperature: options.temperature }),
     ...(options.topP !== undefined && { topP: options.topP }),
+    ...(options.presencePenalty && { presencePenalty: options.presencePenalty }),
+    ...(options.frequencyPenalty && { frequencyPenalty: options.frequencyPenalty }),
     ...formatOf(options.textFormat),
   };
 }
@@ -35,7 +37,7 @@ function formatOf(asked: TextFormat | undefined): Pick<ModelRequest, "format"> {
   return { format: { type: "json_schema", name, description, schema, strict } };
 }
 
-/** A demand is met by the run's first reply. Made again, the run could not end. */
+/** A demand is met by the first reply after it. Made again, the run could not end. */
 function choiceOf({ options, steps }: Run): ToolChoice {
   const { mode = ToolChoiceMode.AUTO, toolName = "" } = options.toolChoice ?? {};
   if (mode === ToolChoiceMode.NONE) return { type: "none" };

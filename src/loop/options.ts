@@ -64,8 +64,10 @@ function check(options: RunOptions, isTool: IsTool): void {
     if (options[field].length > run.allowedTools)
       throw invalid(`options.${field.replace("Tools", "_tools")}`, `may have at most ${run.allowedTools} entries`);
   checkFormat(options.textFormat);
-  checkRange(options.temperature, 2, "options.temperature");
-  checkRange(options.topP, 1, "options.top_p");
+  checkRange(options.temperature, [0, 2], "options.temperature");
+  checkRange(options.topP, [0, 1], "options.top_p");
+  checkRange(options.presencePenalty, [-2, 2], "options.presence_penalty");
+  checkRange(options.frequencyPenalty, [-2, 2], "options.frequency_penalty");
   const isKnown = (name: string): boolean =>
     isTool(name) || name.endsWith("*") || options.clientTools.some((tool) => tool.name === name);
   const unknown = options.allowedTools.find((name) => !isKnown(name));
@@ -104,17 +106,22 @@ function isObject(json: string): boolean {
   }
 }
 
-/** Throws `invalid_field` where the model cannot be asked for the form. */
-export function checkModelFormat({ textFormat }: RunOptions, { name, formats = [] }: Model): void {
+/** Throws `invalid_field` where the model cannot be asked for it. */
+export function checkModel({ textFormat, presencePenalty, frequencyPenalty }: RunOptions, model: Model): void {
+  const { name, formats = [], takesPenalties = false } = model;
   const kind = textFormat?.kind ?? TextFormatKind.TEXT;
   const wanted =
     kind === TextFormatKind.JSON_OBJECT ? "json_object" : kind === TextFormatKind.JSON_SCHEMA ? "json_schema" : "";
   if (wanted !== "" && !formats.includes(wanted))
     throw invalid("options.text_format", `asks for ${wanted}, which the model ${name} does not support`);
+  const penalty = presencePenalty ? "presence_penalty" : frequencyPenalty ? "frequency_penalty" : "";
+  if (penalty !== "" && !takesPenalties)
+    throw invalid(`options.${penalty}`, `must be 0: the model ${name} does not support it`);
 }
 
-function checkRange(value: number | undefined, most: number, field: string): void {
-  if (value !== undefined && !(value >= 0 && value <= most)) throw invalid(field, `must be from 0 to ${most}`);
+function checkRange(value: number | undefined, [least, most]: readonly [number, number], field: string): void {
+  if (value !== undefined && !(value >= least && value <= most))
+    throw invalid(field, `must be from ${least} to ${most}`);
 }
 
 function checkChoice({ toolChoice, allowedTools }: RunOptions, isTool: IsTool): void {

@@ -5,7 +5,14 @@ import { HeddleError } from "../thread/errors.js";
 import { newEvent, type ThreadEvent, type ThreadEventInit } from "../thread/event.js";
 import { limits } from "../thread/limits.js";
 import type { OpenCall } from "../thread/open-call.js";
-import { ApprovalDecision, Executor, type RunDocument, SuspendReason, ToolCallOutcome } from "../thread/schema.js";
+import {
+  ApprovalDecision,
+  Executor,
+  type RunDocument,
+  type RunOptions,
+  SuspendReason,
+  ToolCallOutcome,
+} from "../thread/schema.js";
 import { durationFromMs, durationMs, now, timestampMs } from "../thread/time.js";
 import type { CallResult } from "./run-tool-call.js";
 import { type Ending, endingOf, type RunStop, spanWords } from "./stop.js";
@@ -24,7 +31,8 @@ export function suspendRun(draft: ThreadDraft, toolCallIds: readonly string[]): 
   const usage = draft.document.run?.usage;
   const reason = parkedReason(calls as OpenCall[]);
   record(draft, { case: "runSuspended", value: { reason, openToolCallIds, ...(usage && { usage }) } });
-  draft.changeRun({ suspendTime: now() });
+  // Whoever waited for it has an answer now.
+  draft.changeRun({ suspendTime: now(), attended: false });
   return true;
 }
 
@@ -40,6 +48,15 @@ export function resumeRun(draft: ThreadDraft): RunDocument | undefined {
   const waited = suspendTime ? Math.max(0, Date.now() - timestampMs(suspendTime)) : 0;
   draft.changeDocument({ run: { ...run, suspended: durationFromMs(before + waited) } });
   return draft.document.run;
+}
+
+/** The run goes on under other options: what they limit counts from here. */
+export function askAnew(draft: ThreadDraft, options: RunOptions): void {
+  const { run } = draft.document;
+  if (!run) return;
+  const { steps: askedSteps, toolCalls: askedToolCalls, startTime } = run;
+  const suspended = startTime && durationFromMs(Math.max(0, Date.now() - timestampMs(startTime)));
+  draft.changeRun({ options, askedSteps, askedToolCalls, ...(suspended && { suspended }) });
 }
 
 export interface ApprovalAnswer {

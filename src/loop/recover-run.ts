@@ -23,6 +23,11 @@ export function recoverRun(draft: ThreadDraft, { afterRestart, isOffered }: Poli
     interruptRun(draft, serverStopped);
     return undefined;
   }
+  // The request that waited for it is gone with the last process.
+  if (document.run?.attended) {
+    interruptRun(draft, { ...serverStopped, reason: "the server stopped, and with it the request that waited" });
+    return undefined;
+  }
   if (waitsOnly(state)) return undefined;
   const model = document.run?.options?.model ?? "";
   if (!document.run || afterRestart === "end" || !isOffered(model)) {

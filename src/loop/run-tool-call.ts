@@ -5,6 +5,7 @@ import type { EndReason } from "../model/model.js";
 import { Executor, ToolCallOutcome, ToolChoiceMode } from "../thread/schema.js";
 import { attemptTool } from "./attempt-tool.js";
 import { CallReport } from "./call-report.js";
+import { cutOff } from "./cut-off.js";
 import { handOver, waitForClient } from "./hand-over.js";
 import { permission } from "./permission.js";
 import { type CallEnd, recordEnd } from "./record-end.js";
@@ -52,24 +53,25 @@ export async function runToolCall(run: Run, call: CallInput, inReply: InReply): 
   }
 }
 
-/** Ends a call that is not run because an earlier one has ended the run. */
-export async function skipToolCall(run: Run, call: CallInput): Promise<CallResult> {
+/** Ends a call that is not run because the run ends before it. */
+export async function skipToolCall(run: Run, call: CallInput, end: CallEnd): Promise<CallResult> {
   if (call.standing?.kind === "over") return call.standing.result;
-  const message = "Not run: an earlier call ended the run";
-  const outcome = ToolCallOutcome.CANCELLED;
   try {
-    return await recordEnd(run, call, { outcome, summary: message, error: { kind: "run_ended", message } });
+    return await recordEnd(run, call, end);
   } finally {
     run.endCall(call.id);
   }
 }
 
+/** `Not run:` goes on with the reason. */
+export function notRun(reason: string): CallEnd {
+  const message = `Not run: ${reason}`;
+  return { outcome: ToolCallOutcome.CANCELLED, summary: message, error: { kind: "run_ended", message } };
+}
+
 /** Why the call cannot run; undefined when it can. */
-function refusal(
-  run: Run,
-  { tool, toolName, checked, text }: CallInput,
-  { reason, isOneTooMany }: InReply,
-): CallEnd | undefined {
+function refusal(run: Run, call: CallInput, { reason, isOneTooMany }: InReply): CallEnd | undefined {
+  const { tool, toolName, checked } = call;
   // Who runs it has seen it, and checks it: taken back, it would leave a caller with an answer that nobody waits for.
   const isCallers = tool?.origin?.kind === "client" && run.options.endWhenUnclaimed;
   if (isOneTooMany && !isCallers)
@@ -82,16 +84,8 @@ function refusal(
     const rest = known.length > 0 ? `The tools are: ${known.join(", ")}` : "There are no tools";
     return rejected("unknown_tool", `There is no tool named ${toolName}`, rest);
   }
-  // Nothing counts as an empty input, unless something may have been meant to come.
-  const isBroken = checked?.ok ? text.trim() === "" : checked?.kind === "invalid_json";
-  if (isBroken && reason === "truncated")
-    return rejected(
-      "truncated_input",
-      "The input was cut off",
-      "The reply reached its length limit: write a shorter input",
-    );
-  if (isBroken && reason === "filtered")
-    return rejected("truncated_input", "The input was cut off", "The provider filtered the reply");
+  const cut = cutOff(call, reason);
+  if (cut) return cut;
   return isCallers || !checked || checked.ok ? undefined : rejected(checked.kind, checked.message);
 }
 

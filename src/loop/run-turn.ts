@@ -2,10 +2,11 @@
 import type { ModelMessage } from "../model/model.js";
 import { askModel } from "./ask-model.js";
 import { buildRequest } from "./build-request.js";
+import { cutOff } from "./cut-off.js";
 import { discoverTools } from "./discover-tools.js";
 import type { Reply } from "./record-reply.js";
 import type { Run } from "./run.js";
-import { type CallResult, type Parked, parked, runToolCall, skipToolCall } from "./run-tool-call.js";
+import { type CallResult, notRun, type Parked, parked, runToolCall, skipToolCall } from "./run-tool-call.js";
 import { Stopped } from "./stop.js";
 import { answered, limitReached, stoppedByTool, type TurnEnd } from "./turn-end.js";
 
@@ -19,12 +20,13 @@ export async function runTurn(run: Run, unfinished?: Reply): Promise<TurnEnd | u
     if (limit) return limitReached(limit);
     await discoverTools(run);
     reply ??= await askModel(run, buildRequest(run));
-    const running = runCalls(run, reply);
+    const isOver = endsCutOff(run, reply);
+    const running = isOver ? endCutOff(run, reply) : runCalls(run, reply);
     await Promise.allSettled([running]);
     await reply.stored; // Its failure is heard first: what the calls then fail with only comes of it.
     const results = await running;
     if (results === parked) return undefined;
-    if (results.length === 0) return answered(reply.end);
+    if (isOver || results.length === 0) return answered(reply.end);
     run.messages.push(...exchange(run, reply, results));
     if (run.stopped) throw new Stopped(run.stopped);
     if (results.some(({ stopIteration }) => stopIteration)) return stoppedByTool;
@@ -55,12 +57,24 @@ async function runCalls(run: Run, { calls, end }: Reply): Promise<CallResult[] |
   for (const [index, call] of calls.entries()) {
     const isOver = results.some(({ stopIteration }) => stopIteration);
     const limits = { reason: end.reason, isOneTooMany: beyond(index) };
-    const result = await (isOver ? skipToolCall(run, call) : runToolCall(run, call, limits));
+    const result = await (isOver
+      ? skipToolCall(run, call, notRun("an earlier call ended the run"))
+      : runToolCall(run, call, limits));
     if (result === parked) return parked;
     results.push(result);
   }
   return results;
 }
+
+/** Whether the run ends with a reply that was cut off in the middle of a call: whoever waits for it has seen how far it came. */
+const endsCutOff = ({ options }: Run, { calls, end }: Reply): boolean =>
+  options.endWhenCutOff && calls.some((call) => cutOff(call, end.reason));
+
+/** None of its calls is run, and none waits for anybody. */
+const endCutOff = (run: Run, { calls, end }: Reply): Promise<CallResult[]> =>
+  Promise.all(
+    calls.map((call) => skipToolCall(run, call, cutOff(call, end.reason) ?? notRun("the reply was cut off"))),
+  );
 
 /** Whether a call of the last reply, by its place, is one more than the run may make. */
 function beyondLimit({ options, toolCalls }: Run, inReply: number): (index: number) => boolean {

@@ -77,6 +77,8 @@ export class Run {
   readonly #scopes = new Set<Scope>();
   readonly #calls = new Map<string, Scope>();
   #usage: Usage | undefined;
+  /** Where it stood when its options were asked for. */
+  readonly #asked: { readonly steps: number; readonly toolCalls: number };
   #steps: number;
   #toolCalls: number;
   #stop: RunStop | undefined;
@@ -101,6 +103,7 @@ export class Run {
     this.levelsBelow = parts.levelsBelow;
     this.tasks = new DelegatedTasks(parts.document);
     this.#usage = parts.document.usage;
+    this.#asked = { steps: parts.document.askedSteps, toolCalls: parts.document.askedToolCalls };
     this.#steps = parts.document.steps;
     this.#toolCalls = parts.document.toolCalls;
   }
@@ -120,14 +123,14 @@ export class Run {
     return (this.#usage ? this.#usage.inputTokens + this.#usage.outputTokens : 0n) + this.tasks.tokens;
   }
 
-  /** How often the model has answered. */
+  /** How often the model has answered since the run's options were asked for. */
   get steps(): number {
-    return this.#steps;
+    return this.#steps - this.#asked.steps;
   }
 
-  /** How many calls the model has made. */
+  /** How many calls the model has made since then. */
   get toolCalls(): number {
-    return this.#toolCalls;
+    return this.#toolCalls - this.#asked.toolCalls;
   }
 
   get stopped(): RunStop | undefined {

@@ -17,8 +17,8 @@ import { ClaimClocks } from "./claim-clocks.js";
 import { ClientCalls } from "./client-calls.js";
 import type { DelegationLimits } from "./delegated-tasks.js";
 import { driveRun } from "./drive-run.js";
-import { checkModelFormat, type RunDefaults, resolveOptions } from "./options.js";
-import { type ApprovalAnswer, answerApproval, resumeRun, resumeUnlessParked } from "./parked.js";
+import { checkModel, type RunDefaults, resolveOptions } from "./options.js";
+import { type ApprovalAnswer, answerApproval, askAnew, resumeRun, resumeUnlessParked } from "./parked.js";
 import { recoverRun } from "./recover-run.js";
 import { Run, type RunLimits } from "./run.js";
 import type { CallResult } from "./run-tool-call.js";
@@ -196,8 +196,10 @@ export class Runs {
         throw new HeddleError("run_not_found", `Thread ${key.threadId} has no run ${runId} that waits`);
       const changed = change(draft);
       answered = changed.answered;
-      if (changed.asked) draft.changeRun({ options: this.#options(key, draft, changed.asked) });
-      return { runId, started: resumeUnlessParked(draft) };
+      const options = changed.asked && this.#options(key, draft, changed.asked);
+      const started = resumeUnlessParked(draft);
+      if (options) askAnew(draft, options);
+      return { runId, started: started && draft.document.run };
     });
     for (const toolCallId of answered) this.#stopClocks(toolCallId);
   }
@@ -206,7 +208,7 @@ export class Runs {
     const thread = threadTools(key.threadId, draft.document);
     const isTool = (name: string): boolean => mayBeTool(name, this.#parts.supply, thread);
     const options = resolveOptions(asked, this.#parts.defaults, isTool);
-    checkModelFormat(options, this.#parts.modelFor(options.model));
+    checkModel(options, this.#parts.modelFor(options.model));
     return options;
   }
 
@@ -276,7 +278,7 @@ export class Runs {
       limits,
       approvals: this.#approvals,
       claims: this.#claims,
-      staysOpen: afterRestart === "continue" && document.parentToolCallId === "",
+      staysOpen: afterRestart === "continue" && document.parentToolCallId === "" && !document.attended,
       levelsBelow,
       document,
     });

@@ -72,7 +72,7 @@ export function startRun(
   const { text, images = [] } = request;
   if (text !== "" || images.length > 0) recordMessage(draft, runId, { role: "user", text, images });
   request.note?.(draft, { runId, first });
-  return { runId, started: run };
+  return { runId, started: draft.document.run };
 }
 
 /** An echo is for reading: what is long is left out, and a long list is shown by its beginning. */

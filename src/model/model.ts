@@ -15,6 +15,8 @@ export interface Model {
   readonly name: string;
   /** What it can be asked for besides text. Undefined: nothing. */
   readonly formats?: readonly ReplyFormat["type"][];
+  /** It can be asked to keep from words that it has used. */
+  readonly takesPenalties?: boolean;
   /** Asks once. Nothing is retried inside. */
   stream(request: ModelRequest, signal: AbortSignal): AsyncIterable<ModelEvent>;
 }
@@ -31,6 +33,9 @@ export interface ModelRequest {
   /** How freely it chooses, as the provider counts it. Undefined: as the provider likes. */
   readonly temperature?: number;
   readonly topP?: number;
+  /** How much it is kept from words that it has used, -2 to 2. Undefined: not at all. Contract: the model takes penalties. */
+  readonly presencePenalty?: number;
+  readonly frequencyPenalty?: number;
   /** The form of the reply. Undefined: text. Contract: one of the model's `formats`. */
   readonly format?: ReplyFormat;
 }

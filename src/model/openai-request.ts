@@ -12,6 +12,7 @@ import type { ModelMessage, ModelRequest, ReplyFormat, ToolChoice } from "./mode
 
 export function completionOf(model: string, request: ModelRequest): ChatCompletionCreateParamsStreaming {
   const { instructions, messages, maxOutputTokens, temperature, topP, format } = request;
+  const { presencePenalty, frequencyPenalty } = request;
   return {
     model,
     messages: [
@@ -22,6 +23,8 @@ export function completionOf(model: string, request: ModelRequest): ChatCompleti
     ...(maxOutputTokens !== undefined && { max_completion_tokens: maxOutputTokens }),
     ...(temperature !== undefined && { temperature }),
     ...(topP !== undefined && { top_p: topP }),
+    ...(presencePenalty !== undefined && { presence_penalty: presencePenalty }),
+    ...(frequencyPenalty !== undefined && { frequency_penalty: frequencyPenalty }),
     ...(format && { response_format: formatOf(format) }),
     stream: true,
     stream_options: { include_usage: true },

@@ -20,6 +20,7 @@ export function openaiModel(options: ProviderOptions): Model {
   return {
     name: `openai:${options.name}`,
     formats: ["json_object", "json_schema"],
+    takesPenalties: true,
     stream: (request, signal) =>
       askProvider<unknown>({
         provider: asked,

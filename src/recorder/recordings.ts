@@ -49,6 +49,8 @@ export interface RecordingsOptions {
   readonly onError: (error: unknown, key: ThreadKey) => void;
   /** What becomes of a run of Heddle's own that the last process left open. Without it, the run is ended. */
   readonly recoverRun?: (key: ThreadKey) => Promise<void>;
+  /** What else is to be done in a thread that the last process left, once nothing of it is at work. */
+  readonly afterRecovery?: (key: ThreadKey) => Promise<void>;
   /** Told when the server has ended a recording by itself: its producer went silent, or another took the thread over. */
   readonly onEnded?: (key: ThreadKey, ended: { producer: string; reason: string; openCalls: number }) => void;
 }
@@ -59,6 +61,7 @@ export class Recordings {
   readonly #callIds: CallIds;
   readonly #onError: RecordingsOptions["onError"];
   readonly #recoverRun: (key: ThreadKey) => Promise<void>;
+  readonly #afterRecovery: (key: ThreadKey) => Promise<void>;
   readonly #onEnded: NonNullable<RecordingsOptions["onEnded"]>;
 
   constructor(recorder: Recorder, options: RecordingsOptions) {
@@ -68,6 +71,7 @@ export class Recordings {
     this.#onError = options.onError;
     this.#recoverRun =
       options.recoverRun ?? ((key) => recorder.write(key, (draft) => interruptRun(draft, serverStopped)));
+    this.#afterRecovery = options.afterRecovery ?? (async () => {});
     this.#onEnded = options.onEnded ?? (() => {});
   }
 
@@ -156,6 +160,7 @@ export class Recordings {
     if (processes.length > 0) await this.#recorder.write(key, interruptProcesses);
     if (lease) this.#startClock(key, lease, leaseMs(lease));
     else if (runStartedSequence > 0n) await this.#recoverRun(key);
+    await this.#afterRecovery(key);
   }
 
   #startClock(key: ThreadKey, hold: Hold, leaseMs: number): void {

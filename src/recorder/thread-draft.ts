@@ -242,8 +242,16 @@ export function joinDrafts(before: ThreadView, drafts: readonly ThreadDraft[]): 
 }
 
 /** Somebody writes the thread, or will: recovery must look at it. */
-export const isBusy = ({ lease, runStartedSequence, processes }: ThreadDocument): boolean =>
-  lease !== undefined || runStartedSequence !== 0n || processes.length > 0;
+export const isBusy = ({ lease, runStartedSequence, processes, responses }: ThreadDocument): boolean =>
+  lease !== undefined ||
+  runStartedSequence !== 0n ||
+  processes.length > 0 ||
+  responses.some(({ unstored, deleted }) => unstored && !deleted) ||
+  areAllDeleted(responses);
+
+/** With its last response a thread goes. */
+export const areAllDeleted = (responses: ThreadDocument["responses"]): boolean =>
+  responses.length > 0 && responses.every(({ deleted }) => deleted);
 
 const callWrite = (open: OpenCall): CallWrite => ({
   callId: open.call.id as ToolCallId,

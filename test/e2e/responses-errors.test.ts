@@ -19,6 +19,14 @@ afterAll(async () => {
 });
 
 const user = (content: unknown) => [{ role: "user", content }];
+const allow = (tools: object[]) => ({
+  input: "Hi",
+  tools: [
+    { type: "function", name: "a" },
+    { type: "mcp", server_label: "heddle", allowed_tools: ["read_file"] },
+  ],
+  tool_choice: { type: "allowed_tools", mode: "auto", tools },
+});
 const unknownId = `resp_${"0".repeat(48)}`;
 const knownThread = `resp_${"01890a5d-ac96-774b-bcce-b302099a8057".replaceAll("-", "")}${"1".padStart(16, "0")}`;
 
@@ -93,6 +101,18 @@ describe.each(sdks)("$sdk", ({ Client }) => {
       { input: "Hi", tool_choice: { type: "function", name: "a" } },
       "tool_choice",
     ],
+    ["a penalty that the model does not take", { input: "Hi", presence_penalty: 1 }, "presence_penalty"],
+    ["the other one", { input: "Hi", frequency_penalty: -1 }, "frequency_penalty"],
+    ["too much of it", { input: "Hi", frequency_penalty: 2.5 }, "frequency_penalty"],
+    ["allowed tools that are none", allow([]), "tool_choice.tools"],
+    ["an allowed tool that is not named", allow([{ type: "function", name: "b" }]), "tool_choice.tools[0]"],
+    ["a hosted one", allow([{ type: "function", name: "a" }, { type: "file_search" }]), "tool_choice.tools[1]"],
+    [
+      "one of the server that is not named",
+      allow([{ type: "mcp", server_label: "heddle", name: "write_file" }]),
+      "tool_choice.tools[0].name",
+    ],
+    ["allowed in which way", { input: "Hi", tool_choice: { type: "allowed_tools", tools: [] } }, "tool_choice.mode"],
     ["a model that is not offered", { input: "Hi", model: "gpt-none" }, "model", "model_not_found"],
     ["background without store", { input: "Hi", background: true, store: false }, "background"],
     [
@@ -150,6 +170,12 @@ describe.each(sdks)("$sdk", ({ Client }) => {
   });
 });
 
+/** Objects in objects. */
+const nested = (levels: number) => `${'{"a":'.repeat(levels)}1${"}".repeat(levels)}`;
+const nest = nested(20_000);
+const deep = (field: string, open: string, close: string) =>
+  `{"${field}":${open.repeat(20_000)}${open === "[" ? "" : "1"}${close.repeat(20_000)}}`;
+
 describe("over the wire", () => {
   const ask = (path: string, init: RequestInit = {}) =>
     wire.fetch(`${server.url}${path}`, {
@@ -162,8 +188,24 @@ describe("over the wire", () => {
     ["no body", "", 400, { code: "invalid_json" }],
     ["a list", "[]", 400, {}],
     ["half a character", Buffer.from([0x22, 0xc3, 0x22]), 400, {}],
-    ["nesting without end", `{"input":${"[".repeat(50_000)}`, 400, { code: "invalid_json" }],
-    ["nesting with an end", `{"input":${"[".repeat(5_000)}${"]".repeat(5_000)}}`, 400, { param: "input[0]" }],
+    ["nesting without end", `{"input":${"[".repeat(50_000)}`, 400, { param: "input[0]" }],
+    ["a list that goes too deep", deep("input", "[", "]"), 400, { param: "input[0]", code: "invalid_value" }],
+    ["metadata that goes too deep", deep("metadata", '{"a":', "}"), 400, { param: "metadata.a" }],
+    ["a form that goes too deep", `{"input":"Hi","text":{"format":{"schema":${nest}}}}`, 400, { param: "text.format" }],
+    [
+      "a function whose parameters go too deep",
+      `{"input":"Hi","tools":[{"type":"web_search"},{"type":"function","name":"a","parameters":${nest}}]}`,
+      400,
+      { param: "tools[1].parameters" },
+    ],
+    [
+      "an item that goes too deep",
+      `{"input":[{"role":"user","content":"{[{[\\"["},{"type":"reasoning","summary":${nest}}]}`,
+      400,
+      { param: "input[1].summary" },
+    ],
+    ["a body that goes too deep", nest, 400, { param: "a.a" }],
+    ["as deep as can be", `{"input":"Hi","model":"none","reasoning":${nested(127)}}`, 400, { param: "model" }],
     ["too much", JSON.stringify({ input: "x".repeat(20 * 1024 * 1024) }), 413, {}],
   ])("%s", async (_, body, status, error) => {
     const response = await ask("/v1/responses", { method: "POST", body });
@@ -183,12 +225,26 @@ describe("over the wire", () => {
     expect(await response.json()).toMatchObject({ error: { code } });
   });
 
-  test("a number to start after that is none", async () => {
+  test.each([
+    ["?stream=true&starting_after=soon", "starting_after"],
+    ["?stream=true&starting_after=-1", "starting_after"],
+    ["?stream=true&starting_after=1.5", "starting_after"],
+    ["?stream=true&starting_after=", "starting_after"],
+    ["?stream=true&starting_after=99999999999999999999", "starting_after"],
+    ["?stream=maybe", "stream"],
+    ["/input_items?limit=0", "limit"],
+    ["/input_items?limit=101", "limit"],
+    ["/input_items?limit=-3", "limit"],
+    ["/input_items?limit=many", "limit"],
+    ["/input_items?order=up", "order"],
+    ["/input_items?after=item_99", "after"],
+    ["/input_items?after=", "after"],
+  ])("a parameter that is wrong: %s", async (query, param) => {
     const created = await ask("/v1/responses", { method: "POST", body: JSON.stringify({ input: "Hi" }) });
     const { id } = (await created.json()) as { id: string };
-    const response = await ask(`/v1/responses/${id}?stream=true&starting_after=soon`);
+    const response = await ask(`/v1/responses/${id}${query}`);
     expect(response.status).toBe(400);
-    expect(await response.json()).toMatchObject({ error: { param: "starting_after" } });
+    expect(await response.json()).toMatchObject({ error: { param, code: "invalid_value" } });
   });
 
   test("without a token nothing is told", async () => {

@@ -76,6 +76,62 @@ test("instructions, sampling, limits and the choice of tools", async () => {
   expect((await wire.request()).body).not.toHaveProperty("tools");
 });
 
+test("a choice that comes with the outputs of calls holds for the reply to them", async () => {
+  await using wire = await openModelWire();
+  wire.play(calls("Ulm"), calls("Bonn"), says("Rain."));
+  const client = await open(wire);
+  const asked = { tools: [weather], tool_choice: "required" as const };
+  const first = await client.responses.create({ input: "Weather?", ...asked });
+  expect((await wire.request()).body).toMatchObject({ tool_choice: "required" });
+  const answer = ({ output }: typeof first) =>
+    output.flatMap((item) =>
+      item.type === "function_call"
+        ? [{ type: "function_call_output" as const, call_id: item.call_id, output: "rain" }]
+        : [],
+    );
+  const second = await client.responses.create({ previous_response_id: first.id, input: answer(first), ...asked });
+  expect((await wire.request()).body).toMatchObject({ tool_choice: "required" });
+  const input = answer(second);
+  await client.responses.create({ previous_response_id: second.id, input, tools: [weather] });
+  expect((await wire.request()).body).not.toMatchObject({ tool_choice: "required" });
+});
+
+test("penalties, which not every model takes", async () => {
+  await using wire = await openModelWire();
+  wire.play(says("Good morning."), says("Good evening."));
+  const client = await open(wire);
+  const asked = { presence_penalty: -0.5, frequency_penalty: 1.5 };
+  expect(await client.responses.create({ input: "Hello", ...asked } as { input: string })).toMatchObject(asked);
+  expect((await wire.request()).body).toMatchObject(asked);
+  const none = { presence_penalty: 0, frequency_penalty: 0 };
+  expect(await client.responses.create({ input: "Hello", ...none } as { input: string })).toMatchObject(none);
+  expect((await wire.request()).body).not.toHaveProperty("presence_penalty");
+});
+
+test("allowed_tools: of the tools that are named, the model is offered those", async () => {
+  await using wire = await openModelWire();
+  const client = await open(wire);
+  const mcp = { type: "mcp" as const, server_label: "heddle", allowed_tools: ["read_file", "list_directory"] };
+  const book = { ...weather, name: "book" };
+  const offered = async (mode: "auto" | "required", chosen: Record<string, unknown>[]) => {
+    wire.play(says("Good morning."));
+    const tool_choice = { type: "allowed_tools" as const, mode, tools: chosen };
+    const response = await client.responses.create({ input: "Hello", tools: [weather, book, mcp], tool_choice });
+    expect(response).toMatchObject({ status: "completed", tool_choice, tools: [weather, { name: "book" }, mcp] });
+    const { body } = (await wire.request()) as {
+      body: { tools: { function: { name: string } }[]; tool_choice?: string };
+    };
+    return { names: body.tools.map((tool) => tool.function.name).toSorted(), choice: body.tool_choice };
+  };
+  const own = { type: "mcp", server_label: "heddle" };
+  expect((await offered("auto", [{ type: "function", name: "book" }])).names).toEqual(["book"]);
+  expect(await offered("required", [{ type: "function", name: "get_weather" }, own])).toEqual({
+    names: ["get_weather", "list_directory", "read_file"],
+    choice: "required",
+  });
+  expect((await offered("auto", [{ ...own, name: "read_file" }])).names).toEqual(["read_file"]);
+});
+
 test("calls and their outputs: gone on with, told as history, and taken along into a branch, they are the same", async () => {
   await using wire = await openModelWire();
   wire.play(calls("Ulm", "Bonn"), says("Rain and sun."), says("Rain and sun."), says("Bonn."), says("Ulm."));

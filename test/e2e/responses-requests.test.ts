@@ -188,8 +188,33 @@ describe.each(sdks)("$sdk", ({ Client }) => {
       { role: "user", content: [{ type: "input_text", text: "Hello" }] },
     ]);
     expect(new Set(all.map((item) => (item as { id: string }).id)).size).toBe(4);
+    const ids = all.map((item) => (item as { id: string }).id);
+    const page = await client.responses.inputItems.list(id, { order: "asc", limit: 2, after: ids[0]! });
+    expect(page).toMatchObject({ has_more: true });
+    expect(JSON.parse(wire.last().text())).toMatchObject({ first_id: ids[1], last_id: ids[2] });
+    const last = await client.responses.inputItems.list(id, { order: "asc", limit: 2, after: ids[3]! });
+    expect(last).toMatchObject({ has_more: false, data: [] });
+    expect(JSON.parse(wire.last().text())).toMatchObject({ first_id: null, last_id: null });
     const newest = await client.responses.inputItems.list(id, { limit: 1 });
     expect(newest).toMatchObject({ has_more: true, data: [{ content: [{ text: "Hello" }] }] });
+  });
+
+  test("250 items, of which many have one id: each is listed once, in either order", async () => {
+    const client = open();
+    const texts = Array.from({ length: 250 }, (_, index) => `Item ${index}`);
+    const input = [...texts.slice(1), "Hello"].map((content, index) => ({
+      role: "user" as const,
+      content,
+      ...(index % 2 === 0 && { id: "msg_1" }),
+    }));
+    const { id } = await client.responses.create({ input });
+    for (const order of ["asc", "desc"] as const) {
+      const found: string[] = [];
+      for await (const item of client.responses.inputItems.list(id, { order, limit: 100 }))
+        found.push((item as unknown as { content: [{ text: string }] }).content[0].text);
+      const all = input.map(({ content }) => content);
+      expect(found).toEqual(order === "asc" ? all : all.toReversed());
+    }
   });
 
   test("a deleted response is gone; the one that went on from it is not", async () => {

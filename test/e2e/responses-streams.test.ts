@@ -69,7 +69,7 @@ afterAll(async () => {
 const own = { type: "mcp" as const, server_label: "heddle" };
 const background = { background: true, tools: [own] };
 const streamUrl = (id: string, after?: number) =>
-  `${server.url}/v1/responses/${id}?stream=true${after === undefined ? "" : `&starting_after=${after}`}`;
+  `${server.url}/v1/responses/${id}?stream=true${after === undefined || after < 0 ? "" : `&starting_after=${after}`}`;
 const whole = async (id: string, after?: number): Promise<string> => (await fetch(streamUrl(id, after))).text();
 
 /** Nobody follows anything any more, and nothing runs. */
@@ -220,11 +220,37 @@ describe.each(sdks)("$sdk", ({ Client }) => {
       status: "in_progress",
       background: true,
       completed_at: null,
+      output: [
+        { type: "reasoning", status: "completed" },
+        { type: "message", status: "completed", content: [{ text: "I will knock." }] },
+        { type: "mcp_call", status: "in_progress", arguments: '{"who":"Ada"}', output: null },
+        { type: "mcp_call", status: "in_progress", arguments: '{"who":"Bob"}', output: null },
+      ],
     });
     await letIn();
     const ends = await client.responses.stream({ response_id: created.id }).finalResponse();
     expect(ends).toMatchObject({ status: "completed", output_text: expect.stringContaining("both of them") });
     expect(await client.responses.retrieve(created.id)).toMatchObject({ status: "completed", id: created.id });
+  });
+
+  test("looked at while the model writes: what it has written so far", async () => {
+    const client = open();
+    const { id } = await client.responses.create({ input: "Slowly", ...background });
+    const seen: string[] = [];
+    const look = async () => {
+      const { status, output } = await client.responses.retrieve(id);
+      const [message] = output.flatMap((item) => (item.type === "message" ? [item] : []));
+      const [part] = message?.content ?? [];
+      if (status === "in_progress" && message?.status === "in_progress" && part?.type === "output_text")
+        seen.push(part.text);
+      expect(new Set(seen).size).toBeGreaterThan(2);
+    };
+    await vi.waitFor(look, { timeout: 20_000, interval: 20 });
+    for (const [index, text] of seen.entries()) {
+      expect("I will knock, and then we will see.".startsWith(text)).toBe(true);
+      expect(text.startsWith(seen[index - 1] ?? "")).toBe(true);
+    }
+    expect(await client.responses.cancel(id)).toMatchObject({ status: "cancelled", output: [] });
   });
 
   test("background and streamed: queued comes between created and in_progress", async () => {
@@ -262,15 +288,15 @@ describe.each(sdks)("$sdk", ({ Client }) => {
     await Promise.all([gate.knocked("Ada"), gate.knocked("Bob")]);
     const following = client.responses.stream({ response_id: created.id }).finalResponse();
     const cancelled = await client.responses.cancel(created.id);
-    expect(cancelled).toMatchObject({ id: created.id, status: "cancelled", error: null });
+    expect(cancelled).toMatchObject({ id: created.id, status: "cancelled", error: null, output: [] });
     await Promise.all([gate.left("Ada"), gate.left("Bob")]);
     expect(await client.responses.cancel(created.id)).toMatchObject({ status: "cancelled" });
     expect(await following).toMatchObject({ status: "cancelled" });
     expect(eventsIn(await whole(created.id)).at(-1)).toMatchObject({
       type: "response.failed",
-      response: { status: "cancelled" },
+      response: { status: "cancelled", output: [] },
     });
-    expect(await client.responses.retrieve(created.id)).toMatchObject({ status: "cancelled" });
+    expect(await client.responses.retrieve(created.id)).toMatchObject({ status: "cancelled", output: [] });
   });
 
   test("what is over, or not in the background, cannot be called off", async () => {
@@ -325,8 +351,8 @@ describe.each(["continue", "end"])("kill -9 in the middle, after which runs %s",
     "after %i events: the stream goes on to its end, nothing twice",
     async (seen) => {
       const killed = await makeAgentServer({ script, env: gate.env(), agent: { afterRestart } });
-      const urlOf = (id: string, after: number) =>
-        `${killed.url}/v1/responses/${id}?stream=true&starting_after=${after}`;
+      const urlOf = (id: string, after?: number) =>
+        `${killed.url}/v1/responses/${id}?stream=true${after === undefined ? "" : `&starting_after=${after}`}`;
       try {
         await killed.start();
         const asked = post({ input: "Slowly", stream: true, ...background });
@@ -341,7 +367,7 @@ describe.each(["continue", "end"])("kill -9 in the middle, after which runs %s",
         const events = eventsIn(before + after);
         checkEvents(events);
         expect(isTerminal(events.at(-1)!)).toBe(true);
-        expect(joined(framesIn(await (await fetch(urlOf(id, -1))).text()))).toBe(before + after);
+        expect(joined(framesIn(await (await fetch(urlOf(id))).text()))).toBe(before + after);
         const client = new sdks[1].Client({ baseURL: `${killed.url}/v1`, apiKey: "none", fetch: wire.fetch });
         const ends = await client.responses.stream({ response_id: id }).finalResponse();
         expect(ends.status).toBe(afterRestart === "end" ? "failed" : "completed");

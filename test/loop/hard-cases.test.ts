@@ -37,6 +37,26 @@ describe("a call that must not run", () => {
     ]);
   });
 
+  test("T1: one of its reply was cut off, and the run ends with that", async () => {
+    const { wipe, runs } = forbidden();
+    const cut: ModelEvent[] = [
+      { type: "tool_call", index: 0, name: "wipe", input: "{}" },
+      { type: "tool_call", index: 1, name: "wipe", input: '{"a": ' },
+      { type: "end", reason: "truncated", providerReason: "length" },
+    ];
+    const model = replies(cut, said("never asked"));
+    const options = create(RunOptionsSchema, { endWhenCutOff: true });
+    const { events } = await play(core({ model, tools: [wipe] }), { options });
+    expect([runs(), model.requests.length]).toEqual([0, 1]);
+    expect(valuesOf(events, "toolCallComplete")).toMatchObject([
+      { outcome: ToolCallOutcome.CANCELLED, summary: "Not run: the reply was cut off" },
+      { outcome: ToolCallOutcome.REJECTED, error: { kind: "truncated_input" } },
+    ]);
+    expect(valuesOf(events, "runCompleted")).toMatchObject([
+      { outcome: RunOutcome.INCOMPLETE, finishReason: "length" },
+    ]);
+  });
+
   test("T1: no tools may be used, and the model calls one all the same", async () => {
     const { wipe, runs } = forbidden();
     const options = create(RunOptionsSchema, { toolChoice: { mode: ToolChoiceMode.NONE } });

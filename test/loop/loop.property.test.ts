@@ -39,6 +39,7 @@ const scenario = fc.record({
   atClients: fc.subarray([...toolNames]),
   clients: fc.array(clientPlan, { minLength: 1, maxLength: 6 }),
   cut: fc.nat(),
+  endWhenCutOff: fc.boolean(),
 });
 
 test("T1–T5: random models × random tools, here and at clients × random cancels, answers, stops and deaths", {
@@ -67,6 +68,7 @@ test("T1–T5: random models × random tools, here and at clients × random canc
           parallelToolCalls: scenario.parallel,
           maxSteps: scenario.maxSteps,
           timeLimit: durationFromMs(scenario.timeLimitMs),
+          endWhenCutOff: scenario.endWhenCutOff,
         });
         for (let message = 0; message < scenario.messages; message++) await life.live(options);
         const events = await storedEvents(server.core, threadId);

@@ -13,6 +13,7 @@ import type { Model } from "../../src/model/model.js";
 import type { LeaseClock } from "../../src/recorder/lease-clocks.js";
 import { Recorder } from "../../src/recorder/recorder.js";
 import { type Batch, Recordings } from "../../src/recorder/recordings.js";
+import { Responses } from "../../src/responses.js";
 import { Feeds } from "../../src/stream/feeds.js";
 import { Hub } from "../../src/stream/hub.js";
 import { HeddleError } from "../../src/thread/errors.js";
@@ -94,10 +95,12 @@ export function openCore(options: CoreOptions = {}) {
     ...(options.clock && { clock: options.clock }),
     onError: (error) => errors.push(error),
     recoverRun: (key) => runs.recover(key),
+    afterRecovery: (key) => responses.finishDeletions(key),
   });
   const hub = new Hub(log);
   const feeds = new Feeds(hub, { heartbeatMs: options.heartbeatMs ?? 60_000, maxAgeMs: options.maxAgeMs ?? 3_600_000 });
   const threads = new Threads({ log, recorder, recordings, runs, feeds });
+  const responses = new Responses({ log, runs, threads });
   return {
     log,
     recorder,
@@ -107,6 +110,7 @@ export function openCore(options: CoreOptions = {}) {
     hub,
     feeds,
     threads,
+    responses,
     toolCalls: new ToolCalls(log, runs),
     executorCalls: new ExecutorCalls(log, runs.clientCalls),
     toolOffers: new ToolOffers({ log, offered: supply.offered, lasting: feeds.lasting }),

@@ -68,7 +68,7 @@ export const responsePaths: Readonly<Record<string, Schema>> = {
     get: operation("getResponse", "The response as it stands, or its events.", {
       parameters: [
         query("stream", { type: "boolean" }, "Its events instead, those that are to come too."),
-        query("starting_after", { type: "integer" }, "Only events with a higher number."),
+        query("starting_after", { type: "integer", minimum: 0 }, "Only events with a higher number."),
       ],
       responses: { "200": responseOrEvents, ...refused },
     }),

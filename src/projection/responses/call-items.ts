@@ -15,10 +15,13 @@ export interface CallFacts extends ShapedCall {
   readonly wasAsked: boolean;
 }
 
-/** How it ended. */
-export interface CallOutcome {
+interface HowEnded {
   readonly outcome: ToolCallOutcome;
-  readonly error: { readonly kind: string; readonly code: string; readonly message: string } | undefined;
+  readonly error?: { readonly kind: string; readonly code: string; readonly message: string } | undefined;
+}
+
+/** How it ended. */
+export interface CallOutcome extends HowEnded {
   /** What the model was told. */
   readonly output: string;
   /** The result, where it is JSON. */
@@ -30,19 +33,29 @@ export interface CallOutcome {
 /** Nothing of its input is known then, or is shown. */
 export const begunItem = (call: CallFacts): Item => itemOf({ ...call, input: "" }, "in_progress", undefined);
 
-/** `ended` undefined: only its input is complete, which is all there is of a function that a client runs. */
-export function endedItem(call: CallFacts, ended: CallOutcome | undefined): Item {
-  if (!ended) return itemOf(call, "completed", undefined);
-  const status = statusOf(ended.outcome);
-  return itemOf(call, call.shape === "function" && status === "failed" ? "completed" : status, ended);
+/** With what is known of its input so far. */
+export function standingItem(call: CallFacts, code: string): Item {
+  const item = itemOf(call, "in_progress", undefined);
+  return item.type === "code_interpreter_call" ? { ...item, code } : item;
 }
 
-export const statusOf = (outcome: ToolCallOutcome): ItemStatus =>
+/** A function whose input is complete: there is nothing more of it. */
+export const givenItem = (call: CallFacts): Item => itemOf(call, "completed", undefined);
+
+/** One that never came to be anybody's: the model did not finish it, or nobody may run it. */
+export const brokenItem = (call: CallFacts): Item => itemOf(call, "incomplete", undefined);
+
+export const endedItem = (call: CallFacts, ended: CallOutcome): Item => itemOf(call, statusOf(ended), ended);
+
+export const statusOf = ({ outcome, error }: HowEnded): ItemStatus =>
   outcome === ToolCallOutcome.SUCCEEDED
     ? "completed"
-    : outcome === ToolCallOutcome.DISCARDED || outcome === ToolCallOutcome.CANCELLED
+    : outcome === ToolCallOutcome.DISCARDED || outcome === ToolCallOutcome.CANCELLED || wasCutOff({ outcome, error })
       ? "incomplete"
       : "failed";
+
+/** Its input ran into the length limit of the reply. */
+export const wasCutOff = ({ error }: HowEnded): boolean => error?.kind === "truncated_input";
 
 function itemOf(call: CallFacts, status: ItemStatus, ended: CallOutcome | undefined): Item {
   const id = itemId(shapeEvents[call.shape].prefix, call.toolCallId);

@@ -1,7 +1,18 @@
 // Calls as items of a response: which item each is, and which events tell of its stages (call-shapes.ts).
 import type { ThreadEvent } from "../../thread/event.js";
 import { ApprovalDecision, ToolCallOutcome } from "../../thread/schema.js";
-import { begunItem, type CallFacts, type CallOutcome, endedItem, parsed, statusOf } from "./call-items.js";
+import {
+  begunItem,
+  brokenItem,
+  type CallFacts,
+  type CallOutcome,
+  endedItem,
+  givenItem,
+  parsed,
+  standingItem,
+  statusOf,
+  wasCutOff,
+} from "./call-items.js";
 import { type BuiltInShape, isNamed, shapeEvents, shapeOf } from "./call-shapes.js";
 import { type Open, type Output, place } from "./output.js";
 import { itemId } from "./response-id.js";
@@ -14,6 +25,8 @@ interface OpenCall {
   /** It shows when its turn comes: calls that run one at a time, and one of them may end the response. */
   isLater: boolean;
   code: string;
+  /** Of a function: how far the item has come. It is done with its input, unless that may have been cut off. */
+  input: "open" | "complete" | "given";
 }
 
 interface CalledFor {
@@ -38,13 +51,14 @@ export class Called {
     if (this.#out.isOwn && !isNamed(shaped, this.#segment.echo)) return;
     const facts: CallFacts = { ...shaped, toolCallId, threadId, input: "", wasAsked: false };
     const isLater = !this.#out.isOwn || (!this.#segment.echo.parallel_tool_calls && this.#calls.size > 0);
-    const call: OpenCall = { facts, shown: undefined, isLater, code: "" };
+    const call: OpenCall = { facts, shown: undefined, isLater, code: "", input: "open" };
     this.#calls.set(toolCallId, call);
-    if (!isLater && !(needsApproval && shaped.shape === "mcp")) this.#show(call);
+    const isAsked = needsApproval && (shaped.shape === "mcp" || shaped.isAnswered);
+    if (!isLater && !isAsked) this.#show(call);
   }
 
   #show(call: OpenCall): Open {
-    call.shown = this.#out.add(begunItem(call.facts));
+    call.shown = this.#out.add(begunItem(call.facts), () => standingItem(call.facts, codeOf(call)));
     this.#tell(call, shapeEvents[call.facts.shape].begun);
     return call.shown;
   }
@@ -80,20 +94,27 @@ export class Called {
     const call = this.#calls.get(toolCallId);
     if (!call) return;
     call.facts = { ...call.facts, input: input ?? call.facts.input };
+    call.input = "complete";
     this.#tellInput(call);
   }
 
   #tellInput(call: OpenCall): void {
-    const { shape, isAnswered, name } = call.facts;
+    const { shape, name } = call.facts;
     this.#tell(call, shapeEvents[shape].inputDone, {
       arguments: call.facts.input,
       ...(shape === "function" && { name }),
     });
     this.#tell(call, shapeEvents[shape].codeDone, { code: codeOf(call) });
-    if (shape === "function" && call.shown) {
-      this.#out.done(call.shown, endedItem(call.facts, undefined));
-      if (!isAnswered) call.shown = undefined;
-    }
+    // What is no JSON may have been cut off: whether it was shows in the event behind it.
+    if (shape === "function" && isJson(call.facts.input)) this.#give(call);
+  }
+
+  /** A function is its caller's to run. */
+  #give(call: OpenCall): void {
+    if (call.facts.shape !== "function" || call.input !== "complete" || !call.shown) return;
+    call.input = "given";
+    this.#out.done(call.shown, givenItem(call.facts));
+    if (!call.facts.isAnswered) call.shown = undefined;
   }
 
   ask(toolCallId: string): void {
@@ -111,7 +132,7 @@ export class Called {
       arguments: input,
     };
     // It has begun to show although nobody was to be asked: policy has changed in between.
-    if (call.shown) this.#out.done(call.shown, { ...begunItem(call.facts), status: "incomplete" } as Item);
+    if (call.shown && call.input !== "given") this.#out.done(call.shown, brokenItem(call.facts));
     call.shown = undefined;
     this.#out.done(this.#out.add(item), item);
   }
@@ -123,12 +144,14 @@ export class Called {
     const { shape, input } = call.facts;
     this.#tell(call, shapeEvents[shape].inputDelta, { delta: input });
     this.#tell(call, shapeEvents[shape].inputDone, { arguments: input });
+    this.#give(call);
   }
 
   start(toolCallId: string, summary: string): void {
     const call = this.#calls.get(toolCallId);
     if (!call) return;
     this.#showLate(call);
+    this.#give(call);
     this.#tell(call, shapeEvents[call.facts.shape].started, { heddle: { summary } });
   }
 
@@ -137,26 +160,35 @@ export class Called {
     this.#calls.delete(completed.toolCallId);
     const { outcome, error, summary } = completed;
     // What never came to its turn has nothing to show.
-    if (call && statusOf(outcome) !== "incomplete") this.#showLate(call);
+    if (call && (statusOf(completed) !== "incomplete" || wasCutOff(completed))) this.#showLate(call);
     if (!call?.shown) return;
     const { include } = this.#segment.echo;
     const ended: CallOutcome = { outcome, error, output, result, include };
-    const { succeeded, failed } = shapeEvents[call.facts.shape];
-    const words = { heddle: { summary } };
-    if (call.facts.isAnswered) {
-      this.#answerFunction(call, ended);
+    if (call.facts.shape === "function") {
+      this.#endFunction(call, ended);
       return;
     }
-    this.#tell(call, statusOf(outcome) === "completed" ? succeeded : failed, words);
+    const { succeeded, failed } = shapeEvents[call.facts.shape];
+    const words = { heddle: { summary } };
+    this.#tell(call, statusOf(ended) === "completed" ? succeeded : failed, words);
     this.#out.done(call.shown, endedItem(call.facts, ended), words);
   }
 
-  /** A built-in tool that shows as a function: its output is an item of its own. */
-  #answerFunction({ facts, shown }: OpenCall, { output, outcome }: CallOutcome): void {
-    if (shown && this.#out.items[shown.index]?.type === "function_call" && outcome === ToolCallOutcome.DISCARDED)
+  #endFunction(call: OpenCall, ended: CallOutcome): void {
+    const isBroken = call.input === "open" || wasCutOff(ended) || !call.facts.isAnswered;
+    if (call.shown && call.input !== "given" && isBroken) {
+      this.#out.done(call.shown, brokenItem(call.facts));
       return;
-    const status = statusOf(outcome) === "incomplete" ? "incomplete" : "completed";
+    }
+    this.#give(call);
+    if (call.facts.isAnswered && ended.outcome !== ToolCallOutcome.DISCARDED) this.#answerFunction(call, ended);
+  }
+
+  /** A built-in tool that shows as a function: its output is an item of its own. */
+  #answerFunction({ facts }: OpenCall, ended: CallOutcome): void {
+    const status = statusOf(ended) === "incomplete" ? "incomplete" : "completed";
     const call_id = itemId("call", facts.toolCallId);
+    const { output } = ended;
     const item: Item = { id: itemId("fco", facts.toolCallId), type: "function_call_output", status, call_id, output };
     this.#out.done(this.#out.add(item), item);
   }
@@ -175,6 +207,15 @@ type CallComplete = Payload<"toolCallComplete">;
 interface Given {
   readonly output?: string;
   readonly result?: unknown;
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 const codeOf = ({ facts, code }: OpenCall): string => String(parsed(facts.input)["code"] ?? code);

@@ -10,13 +10,15 @@ export interface Open {
 
 export class Output {
   readonly #items: Item[] = [];
+  /** Of those that are not done: the item with what there is of it so far. Made only where somebody looks. */
+  readonly #standing = new Map<number, () => Item>();
   #frames: Frame[] = [];
   /** Whether what comes now belongs to the response. */
   isOwn = false;
 
   /** As they stand. */
   get items(): readonly Item[] {
-    return [...this.#items];
+    return this.#items.map((item, index) => this.#standing.get(index)?.() ?? item);
   }
 
   /** What was told since it was asked last. */
@@ -26,10 +28,11 @@ export class Output {
     return frames;
   }
 
-  add(item: Item): Open {
+  add(item: Item, standing: () => Item = () => item): Open {
     const open = { index: this.#items.length, id: item.id };
     if (!this.isOwn) return open;
     this.#items.push(item);
+    this.#standing.set(open.index, standing);
     this.emit({ type: "response.output_item.added", output_index: open.index, item });
     return open;
   }
@@ -37,6 +40,7 @@ export class Output {
   done({ index }: Open, item: Item, words: object = {}): void {
     if (!this.isOwn) return;
     this.#items[index] = item;
+    this.#standing.delete(index);
     this.emit({ type: "response.output_item.done", output_index: index, item, ...words });
   }
 

@@ -54,10 +54,11 @@ export class ResponseFold {
     this.#facts = { createdAt: 0, completedAt: null, status, usage: null, error: null, incomplete: null };
   }
 
-  /** As it stands. */
+  /** As it stands: items that are not done with what there is of them. One that was called off has no output any more. */
   response(): Readonly<Record<string, unknown>> {
     const { id, echo } = this.#segment;
-    return responseObject({ ...this.#facts, id, output: this.#out.items }, echo);
+    const output = this.#facts.status === "cancelled" ? [] : this.#out.items;
+    return responseObject({ ...this.#facts, id, output }, echo);
   }
 
   /** Nothing follows. */

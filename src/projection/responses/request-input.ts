@@ -13,7 +13,12 @@ export interface ReadInput extends Pick<BeginRequest, "text" | "images" | "past"
   /** What the operator says, beside the request's own instructions. */
   readonly instructions: readonly string[];
   /** As the API lists them. */
-  readonly items: readonly unknown[];
+  readonly items: readonly ListedItem[];
+}
+
+/** Each has an id of its own, whatever the caller called it: pages are asked for by it. */
+export interface ListedItem {
+  readonly id: string;
 }
 
 export function readInput(input: string | readonly InputItem[], hasPrevious: boolean): ReadInput {
@@ -37,7 +42,7 @@ export function readInput(input: string | readonly InputItem[], hasPrevious: boo
   if (isUsers) read.past.pop();
   if (text === "" && images.length + read.past.length + read.outputs.length + read.approvals.length === 0)
     throw wrong("input", "Input must say something: text, or an answer to a call.", "missing_required_parameter");
-  return { ...read, text, images, items: items.map(listed) };
+  return { ...read, text, images, items: listedItems(items) };
 }
 
 type Output = BeginRequest["outputs"][number];
@@ -149,12 +154,22 @@ function readContent(content: Content, { role, param }: { role: Role; param: str
 const wordsOf = (part: ContentPart): string[] =>
   part.type === "input_image" ? [] : [part.type === "refusal" ? part.refusal : part.text];
 
-/** Every item has an id, and what a message says is a list of parts. */
-function listed(item: InputItem, index: number): unknown {
-  const id = (item as { id?: string | null }).id ?? `item_${index}`;
+function listedItems(items: readonly InputItem[]): ListedItem[] {
+  const taken = new Set<string>();
+  return items.map((item, index) => {
+    let id = (item as { id?: string | null }).id || `item_${index}`;
+    while (taken.has(id)) id += `_${index}`;
+    taken.add(id);
+    return listed(item, id);
+  });
+}
+
+/** What a message says is a list of parts. */
+function listed(item: InputItem, id: string): ListedItem {
   if (!("role" in item)) return { ...item, id };
   const type = item.role === "assistant" ? "output_text" : "input_text";
   const said = item.content as Content;
   const content = typeof said === "string" ? [{ type, text: said }] : said.map(listedPart);
-  return { ...item, id, type: "message", status: item.status ?? "completed", content };
+  const message = { ...item, id, type: "message", status: item.status ?? "completed", content };
+  return message;
 }

@@ -1,6 +1,7 @@
 // What POST /v1/responses takes. Strict: a field that is not known, or not supported, is refused by name.
 import { z } from "zod";
 import { wrong } from "./errors.js";
+import { parseJson } from "./request-json.js";
 
 const text = z.string();
 const inputText = z.strictObject({ type: z.literal("input_text"), text });
@@ -89,20 +90,36 @@ const mcpTool = z.strictObject({
     .nullish(),
 });
 
-const webSearch = z.looseObject({
-  type: z.enum(["web_search", "web_search_2025_08_26", "web_search_preview", "web_search_preview_2025_03_11"]),
-});
+const webSearchTypes = [
+  "web_search",
+  "web_search_2025_08_26",
+  "web_search_preview",
+  "web_search_preview_2025_03_11",
+] as const;
+const webSearch = z.looseObject({ type: z.enum(webSearchTypes) });
 const fileSearch = z.looseObject({ type: z.literal("file_search") });
 const codeInterpreter = z.looseObject({ type: z.literal("code_interpreter") });
 
 const tool = z.discriminatedUnion("type", [functionTool, mcpTool, webSearch, fileSearch, codeInterpreter]);
 export type RequestedTool = z.output<typeof tool>;
 
-const toolChoice = z.union([
-  z.enum(["auto", "none", "required"]),
+const chosenTool = z.discriminatedUnion("type", [
   z.strictObject({ type: z.literal("function"), name: text }),
   z.strictObject({ type: z.literal("mcp"), server_label: text, name: text.nullish() }),
-  z.strictObject({ type: z.enum(["web_search", "web_search_preview", "file_search", "code_interpreter"]) }),
+  z.strictObject({ type: z.enum([...webSearchTypes, "file_search", "code_interpreter"]) }),
+]);
+export type ChosenTool = z.output<typeof chosenTool>;
+
+const toolChoice = z.union([
+  z.enum(["auto", "none", "required"]),
+  z.discriminatedUnion("type", [
+    ...chosenTool.options,
+    z.strictObject({
+      type: z.literal("allowed_tools"),
+      mode: z.enum(["auto", "required"]),
+      tools: z.array(chosenTool).min(1).max(128),
+    }),
+  ]),
 ]);
 
 const textFormat = z.discriminatedUnion("type", [
@@ -146,6 +163,8 @@ export const requestShape = z.strictObject({
   max_tool_calls: z.int().min(1).nullish(),
   temperature: z.number().min(0).max(2).nullish(),
   top_p: z.number().min(0).max(1).nullish(),
+  presence_penalty: z.number().min(-2).max(2).nullish(),
+  frequency_penalty: z.number().min(-2).max(2).nullish(),
   include: z.array(z.enum(includable)).nullish(),
   text: z.strictObject({ format: textFormat.nullish(), verbosity: text.nullish() }).nullish(),
   reasoning: z.looseObject({}).nullish(),
@@ -162,18 +181,10 @@ export type ResponseRequest = z.output<typeof requestShape>;
 
 /** Throws an ApiError that names the field. */
 export function parseRequest(body: string): ResponseRequest {
-  const checked = requestShape.safeParse(parsedJson(body));
+  const checked = requestShape.safeParse(parseJson(body));
   if (checked.success) return checked.data;
   const { param, message } = problemOf(checked.error.issues[0]!);
   throw wrong(param, message, message.startsWith("Unknown parameter") ? "unknown_parameter" : "invalid_value");
-}
-
-function parsedJson(body: string): unknown {
-  try {
-    return JSON.parse(body);
-  } catch {
-    throw wrong("", "We could not parse the JSON body of your request.", "invalid_json");
-  }
 }
 
 interface Problem {

@@ -5,7 +5,14 @@ import { ownLabel } from "./call-shapes.js";
 import { wrong } from "./errors.js";
 import type { RequestedTool } from "./request-shape.js";
 
+/** A tool that was named, and the names that the loop knows it by; `*` stands for all that begin so. */
+export interface NamedTool {
+  readonly tool: RequestedTool;
+  readonly names: readonly string[];
+}
+
 export interface AskedTools {
+  readonly named: readonly NamedTool[];
   readonly allowed: string[];
   readonly approved: string[];
   readonly guarded: string[];
@@ -23,12 +30,15 @@ export function toolsOf(
   tools: readonly RequestedTool[],
   offered: { readonly tools: readonly string[]; readonly servers: readonly string[] },
 ): AskedTools {
-  const asked: AskedTools = { allowed: [], approved: [], guarded: [], functions: [], servers: [] };
+  const named: NamedTool[] = [];
+  const asked: AskedTools = { named, allowed: [], approved: [], guarded: [], functions: [], servers: [] };
   for (const [index, tool] of tools.entries()) {
     const param = `tools[${index}]`;
+    const before = asked.allowed.length;
     if (tool.type === "function") addFunction(asked, tool);
     else if (tool.type === "mcp") addServer(asked, tool, { param, offered: offered.tools, servers: offered.servers });
     else addHosted(asked, hostedName(tool.type), { param, offered: offered.tools });
+    named.push({ tool, names: asked.allowed.slice(before) });
   }
   return asked;
 }
@@ -56,15 +66,15 @@ function addHosted(asked: AskedTools, name: string, { param, offered }: Around):
 
 function addServer(
   asked: AskedTools,
-  tool: Extract<RequestedTool, { type: "mcp" }>,
+  tool: McpTool,
   { param, offered, servers }: Around & { readonly servers: readonly string[] },
 ): void {
   const { server_label: label, server_url: url } = tool;
-  const isOwn = label === ownLabel && !url;
+  const isOwn = isOwnServer(tool);
   if (!isOwn && !url && !servers.includes(label))
     throw wrong(`${param}.server_url`, `This server knows no MCP server ${label}: give its server_url.`);
   const names = Array.isArray(tool.allowed_tools) ? tool.allowed_tools : tool.allowed_tools?.tool_names;
-  const prefix = isOwn ? "" : mcpPrefix(label);
+  const prefix = prefixOf(tool);
   const own = offered.filter((name) => !hosted.some((other) => other === name));
   const all = isOwn ? own : [`${prefix}*`];
   const named = (list: readonly string[]): string[] => list.map((name) => `${prefix}${name}`);
@@ -81,7 +91,17 @@ function addServer(
   if (url) asked.servers.push({ label, url, headers: headersOf(tool) });
 }
 
-const headersOf = ({ headers, authorization }: Extract<RequestedTool, { type: "mcp" }>): Record<string, string> => ({
+type McpTool = Extract<RequestedTool, { type: "mcp" }>;
+
+const isOwnServer = ({ server_label, server_url }: McpTool): boolean => server_label === ownLabel && !server_url;
+
+const prefixOf = (tool: McpTool): string => (isOwnServer(tool) ? "" : mcpPrefix(tool.server_label));
+
+/** Tools of a server by the server's own names. */
+export const namesOf = ({ tool }: NamedTool, names: readonly string[]): string[] =>
+  names.map((name) => (tool.type === "mcp" ? `${prefixOf(tool)}${name}` : name));
+
+const headersOf = ({ headers, authorization }: McpTool): Record<string, string> => ({
   ...headers,
   ...(authorization && { authorization: `Bearer ${authorization}` }),
 });

@@ -3,17 +3,16 @@ import { create } from "@bufbuild/protobuf";
 import type { BeginRequest } from "../../responses.js";
 import {
   ClientToolSchema,
-  type RunOptions,
   RunOptionsSchema,
   type TextFormat,
   TextFormatKind,
   TextFormatSchema,
-  ToolChoiceMode,
 } from "../../thread/schema.js";
 import { wrong } from "./errors.js";
-import { readInput } from "./request-input.js";
+import { choiceOf } from "./request-choice.js";
+import { type ListedItem, readInput } from "./request-input.js";
 import type { RequestedTool, ResponseRequest } from "./request-shape.js";
-import { hostedName, toolsOf } from "./request-tools.js";
+import { toolsOf } from "./request-tools.js";
 import { parseResponseId } from "./response-id.js";
 import type { Echo } from "./wire.js";
 
@@ -30,7 +29,7 @@ export interface Offered {
 /** What is kept with a response. */
 export interface ResponseRecord {
   readonly echo: Echo;
-  readonly input: readonly unknown[];
+  readonly input: readonly ListedItem[];
 }
 
 export interface Understood {
@@ -61,18 +60,32 @@ export function understand(request: ResponseRequest, offered: Offered): Understo
     maxToolCalls: request.max_tool_calls ?? 0,
     ...(typeof request.temperature === "number" && { temperature: request.temperature }),
     ...(typeof request.top_p === "number" && { topP: request.top_p }),
+    // None is what a model does without being asked: those that cannot be asked need not be.
+    ...(request.presence_penalty && { presencePenalty: request.presence_penalty }),
+    ...(request.frequency_penalty && { frequencyPenalty: request.frequency_penalty }),
     onlyAllowedTools: true,
     endWhenUnclaimed: true,
+    endWhenCutOff: true,
     allowedTools: tools.allowed,
     approvedTools: tools.approved,
     guardedTools: tools.guarded,
     clientTools: tools.functions.map((tool) => create(ClientToolSchema, tool)),
-    ...choiceOf(request.tool_choice),
+    ...choiceOf(request.tool_choice, tools.named),
     ...formatOf(request.text?.format),
   });
   const { text, images, past, outputs, approvals } = input;
   return {
-    begin: { text, images, past, outputs, approvals, options, mcpServers: tools.servers },
+    begin: {
+      text,
+      images,
+      past,
+      outputs,
+      approvals,
+      options,
+      mcpServers: tools.servers,
+      isAttended: !request.background,
+      isStored: request.store !== false,
+    },
     previous,
     record: { echo: echoOf(request, model), input: input.items },
     isStream: request.stream === true,
@@ -85,17 +98,6 @@ function modelOf(name: string, { models, defaultModel }: Offered): string {
   return models.includes(name)
     ? name
     : (models.find((offered) => offered.slice(offered.indexOf(":") + 1) === name) ?? name);
-}
-
-function choiceOf(
-  choice: ResponseRequest["tool_choice"],
-): Pick<RunOptions, never> & { toolChoice?: { mode: ToolChoiceMode; toolName?: string } } {
-  if (!choice || choice === "auto") return {};
-  if (choice === "none") return { toolChoice: { mode: ToolChoiceMode.NONE } };
-  if (choice === "required") return { toolChoice: { mode: ToolChoiceMode.REQUIRED } };
-  if (choice.type === "function") return { toolChoice: { mode: ToolChoiceMode.NAMED, toolName: choice.name } };
-  if (choice.type === "mcp") return { toolChoice: { mode: ToolChoiceMode.REQUIRED } };
-  return { toolChoice: { mode: ToolChoiceMode.NAMED, toolName: hostedName(choice.type) } };
 }
 
 function formatOf(format: NonNullable<ResponseRequest["text"]>["format"]): { textFormat?: TextFormat } {
@@ -145,8 +147,8 @@ function echoOf(request: ResponseRequest, model: string): Echo {
     truncation: request.truncation ?? "disabled",
     service_tier: "default",
     top_logprobs: 0,
-    presence_penalty: 0,
-    frequency_penalty: 0,
+    presence_penalty: request.presence_penalty ?? 0,
+    frequency_penalty: request.frequency_penalty ?? 0,
     safety_identifier: request.safety_identifier ?? null,
     prompt_cache_key: request.prompt_cache_key ?? null,
     user: request.user ?? null,

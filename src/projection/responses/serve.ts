@@ -9,9 +9,11 @@ import { isError } from "../../thread/errors.js";
 import type { BuiltInShape } from "./call-shapes.js";
 import { ApiError, asApiError, notFound, wrong } from "./errors.js";
 import { eventsOf, keepAlive, lastBytes } from "./events.js";
+import { inputPage } from "./input-items.js";
 import type { Bodies } from "./join.js";
 import { LiveResponses } from "./live.js";
 import type { ResponseFold } from "./project.js";
+import { Query } from "./query.js";
 import { type Offered, type ResponseRecord, understand } from "./request.js";
 import { parseRequest } from "./request-shape.js";
 import { parseResponseId, responseId } from "./response-id.js";
@@ -145,11 +147,12 @@ function once(work: () => Promise<void>): () => Promise<void> {
 
 async function getResponse(call: Call): Promise<void> {
   const stored = await find(call);
-  const query = queryOf(call.exchange);
-  if (query.get("stream") !== "true") return json(call.exchange, await snapshot(call, stored));
-  const after = query.get("starting_after") ?? "-1";
-  if (!/^-?\d{1,15}$/.test(after)) throw wrong("starting_after", "starting_after must be a whole number.");
-  await stream(call, stored, { after: Number(after) });
+  const query = new Query(call.exchange);
+  const isStream = query.oneOf("stream", ["true", "false"]) === "true";
+  // Behind the last event comes nothing: one that has seen all of it is told so.
+  const after = query.wholeNumber("starting_after", { min: 0, max: Number.MAX_SAFE_INTEGER }) ?? -1;
+  if (isStream) await stream(call, stored, { after });
+  else json(call.exchange, await snapshot(call, stored));
 }
 
 async function cancelResponse(call: Call): Promise<void> {
@@ -170,20 +173,7 @@ async function deleteResponse(call: Call): Promise<void> {
 
 async function listInput(call: Call): Promise<void> {
   const { input } = JSON.parse((await find(call)).record) as ResponseRecord;
-  const query = queryOf(call.exchange);
-  const limit = Math.min(Math.max(Number(query.get("limit") ?? 20) || 20, 1), 100);
-  const ids = input.map((item) => (item as { id: string }).id);
-  const ordered = query.get("order") === "asc" ? [...input] : [...input].reverse();
-  const from = ordered.findIndex((item) => (item as { id: string }).id === query.get("after")) + 1;
-  const data = ordered.slice(from, from + limit);
-  const idOf = (item: unknown) => (item as { id?: string } | undefined)?.id ?? null;
-  json(call.exchange, {
-    object: "list",
-    data,
-    first_id: idOf(data[0]),
-    last_id: idOf(data.at(-1)),
-    has_more: from + limit < ids.length,
-  });
+  json(call.exchange, inputPage(input, new Query(call.exchange)));
 }
 
 const modelObject = (id: string) => ({ id, object: "model", created: 0, owned_by: "heddle" });
@@ -262,5 +252,3 @@ async function bodyText({ transport, headers }: Exchange, maxBytes: number): Pro
   const source = transport.version === 2 ? transport.stream : transport.request;
   return (await readBody(source, { bytes: maxBytes, beyond: tooLarge })).toString("utf8");
 }
-
-const queryOf = ({ query }: Exchange): URLSearchParams => new URLSearchParams(query);

@@ -2,7 +2,7 @@
 import type { ThreadEvent } from "../../thread/event.js";
 import { type Open, type Output, place } from "./output.js";
 import { itemId } from "./response-id.js";
-import type { Annotation, ContentPart, Item, MessageItem } from "./wire.js";
+import type { Annotation, ContentPart, MessageItem, ReasoningItem } from "./wire.js";
 
 interface OpenText extends Open {
   text: string;
@@ -25,14 +25,20 @@ export class Spoken {
   }
 
   open(messageId: string): void {
-    const item: Item = {
+    const item: MessageItem = {
       id: itemId("msg", messageId),
       type: "message",
       status: "in_progress",
       role: "assistant",
       content: [],
     };
-    this.#messages.set(messageId, { ...this.#out.add(item), text: "", hasText: false });
+    const said = (): ContentPart[] => (open.hasText ? [textPart(open.text)] : []);
+    const open: OpenMessage = {
+      ...this.#out.add(item, () => ({ ...item, content: said() })),
+      text: "",
+      hasText: false,
+    };
+    this.#messages.set(messageId, open);
   }
 
   say(messageId: string, text: string): void {
@@ -52,8 +58,7 @@ export class Spoken {
   #beginText(open: OpenMessage): void {
     if (open.hasText) return;
     open.hasText = true;
-    const part: ContentPart = { type: "output_text", text: "", annotations: [], logprobs: [] };
-    this.#out.emit({ type: "response.content_part.added", ...place(open), content_index: 0, part });
+    this.#out.emit({ type: "response.content_part.added", ...place(open), content_index: 0, part: textPart("") });
   }
 
   close(completed: Completed): void {
@@ -73,7 +78,7 @@ export class Spoken {
     for (const [annotation_index, annotation] of annotations.entries())
       this.#out.emit({ type: "response.output_text.annotation.added", ...at, annotation_index, annotation });
     this.#out.emit({ type: "response.output_text.done", ...at, text: open.text, logprobs: [] });
-    const part: ContentPart = { type: "output_text", text: open.text, annotations, logprobs: [] };
+    const part = textPart(open.text, annotations);
     this.#out.emit({ type: "response.content_part.done", ...at, part });
     return part;
   }
@@ -105,8 +110,14 @@ export class Spoken {
   }
 
   #openReasoning(reasoningId: string): OpenText {
-    const item: Item = { id: itemId("rs", reasoningId), type: "reasoning", status: "in_progress", summary: [] };
-    const open: OpenText = { ...this.#out.add(item), text: "" };
+    const item: ReasoningItem = {
+      id: itemId("rs", reasoningId),
+      type: "reasoning",
+      status: "in_progress",
+      summary: [],
+    };
+    const thought = () => [{ type: "summary_text" as const, text: open.text }];
+    const open: OpenText = { ...this.#out.add(item, () => ({ ...item, summary: thought() })), text: "" };
     this.#reasonings.set(reasoningId, open);
     const part = { type: "summary_text", text: "" };
     this.#out.emit({ type: "response.reasoning_summary_part.added", ...place(open), summary_index: 0, part });
@@ -126,6 +137,13 @@ export class Spoken {
 }
 
 type Completed = Extract<ThreadEvent["payload"], { case: "messageCompleted" }>["value"];
+
+const textPart = (text: string, annotations: readonly Annotation[] = []): ContentPart => ({
+  type: "output_text",
+  text,
+  annotations,
+  logprobs: [],
+});
 
 const citation = ({ startIndex, endIndex, uri, title }: Completed["annotations"][number]): Annotation => ({
   type: "url_citation",

@@ -5,7 +5,7 @@ import { parseRequest } from "../../../src/projection/responses/request-shape.js
 import { responseId } from "../../../src/projection/responses/response-id.js";
 import { folded } from "../../../src/projection/responses/snapshot.js";
 import { storedBodies } from "../../../src/response-bodies.js";
-import { Responses, type StoredResponse } from "../../../src/responses.js";
+import type { StoredResponse } from "../../../src/responses.js";
 import type { Core } from "../../support/core.js";
 
 export interface Created {
@@ -20,8 +20,7 @@ export interface Created {
 }
 
 export function openApi(core: Core, { builtIn = "mcp" as const }: { builtIn?: "mcp" | "function" } = {}) {
-  const { log, runs, threads, supply } = core;
-  const responses = new Responses({ log, runs, threads });
+  const { log, responses, supply } = core;
   const reading = { responses, bodies: storedBodies(log), builtIn };
   const offered = {
     models: ["test:model"],

@@ -90,3 +90,64 @@ test("a history with more calls at once than a thread takes is the caller's faul
   const { create } = openApi(core({ model: replies(said("Rain.")) }));
   await expect(create({ input })).rejects.toMatchObject({ status: 400, param: "input[1000]" });
 });
+
+test("whoever answers a call in another way tells the model the same words, and its own answer", async () => {
+  const call = called({ name: "look", input: { at: "Ulm" } }, { name: "look", input: { at: "Bonn" } });
+  const model = replies(call, said("One."), said("Two."));
+  const api = openApi(core({ model }));
+  const tools = [{ type: "function", name: "look" }];
+  const first = await api.create({ input: "Look", tools });
+  await first.events();
+  const { output } = (await first.response()) as { output: { call_id: string }[] };
+  const answers = (...words: string[]) =>
+    output.map(({ call_id }, index) => ({ type: "function_call_output", call_id, output: words[index] }));
+  const goOn = (input: unknown) => api.create({ previous_response_id: first.id, input, tools });
+  await (await goOn(answers("rain", "sun"))).events();
+  await (await goOn(answers("snow", "hail"))).events();
+  const heard = model.requests.slice(1).map(({ messages }) =>
+    messages.map((message) => ({
+      role: message.role,
+      text: message.text,
+      ...(message.role === "assistant" && { calls: message.calls.map(({ name, input }) => [name, input]) }),
+    })),
+  );
+  const words = (one: string, two: string) => [
+    { role: "user", text: "Look" },
+    {
+      role: "assistant",
+      text: "",
+      calls: [
+        ["look", '{"at":"Ulm"}'],
+        ["look", '{"at":"Bonn"}'],
+      ],
+    },
+    { role: "tool", text: one },
+    { role: "tool", text: two },
+  ];
+  expect(heard).toEqual([words("rain", "sun"), words("snow", "hail")]);
+});
+
+test("what is refused leaves no empty thread", async () => {
+  const opened = core({ model: replies(said("Yes.")) });
+  const api = openApi(opened);
+  const tool_choice = { type: "function", name: "none" };
+  await expect(api.create({ input: "Hello", tool_choice })).rejects.toThrow();
+  const { threads } = await opened.threads.list({ pageSize: 10, after: "" });
+  expect(threads).toEqual([]);
+});
+
+test("limits are those of a response: a conversation of many calls does not run into them", async () => {
+  const rounds = 8;
+  const look = called({ name: "look", input: {} });
+  const model = replies(...Array.from({ length: rounds }, () => look), said("Seen."));
+  const api = openApi(core({ model, defaults: { maxSteps: 2 } }));
+  const asked = { tools: [{ type: "function", name: "look" }], max_tool_calls: 1 };
+  let last = await api.create({ input: "Look", ...asked });
+  for (let round = 0; round < rounds; round++) {
+    await last.events();
+    const { output } = (await last.response()) as { output: { call_id: string }[] };
+    const input = output.map(({ call_id }) => ({ type: "function_call_output", call_id, output: "dark" }));
+    last = await api.create({ previous_response_id: last.id, input, ...asked });
+  }
+  expect((await last.events()).at(-1)?.frame.type).toBe("response.completed");
+});

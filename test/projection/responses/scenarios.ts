@@ -358,11 +358,57 @@ export const scenarios: readonly Scenario[] = [
     },
   },
   {
+    name: "approval-as-function",
+    shows: "A built-in tool that shows as a function, and is asked for: the call and its output come with the answer.",
+    play: async (stage) => {
+      const { create } = open(stage, {
+        replies: [calls({ name: "write_file", input: { path: "a.txt" } }), says("Written.")],
+        tools: [write],
+        policy: { trusted: false },
+        builtIn: "function",
+      });
+      const first = await create({ input: "Write it", tools: [own] });
+      const asked = (await first.events()).flatMap(({ frame }) =>
+        frame.type === "response.output_item.done" ? [frame["item"] as { id: string; type: string }] : [],
+      );
+      const request = asked.find(({ type }) => type === "mcp_approval_request")!;
+      const second = await create({
+        previous_response_id: first.id,
+        input: [{ type: "mcp_approval_response", approval_request_id: request.id, approve: true }],
+        tools: [own],
+      });
+      await second.events();
+      return [first, second];
+    },
+  },
+  {
     name: "incomplete",
     shows: "A reply that ran into its length limit.",
     play: one(
       { replies: [streams([...texts("Once upon"), ...stop("truncated", "length")])] },
       { input: "A story", max_output_tokens: 2 },
+    ),
+  },
+  {
+    name: "function-cut-off",
+    shows:
+      "A reply that ran into its length limit in the middle of a call: nobody is to run it, nor the whole one before it.",
+    play: one(
+      {
+        replies: [
+          streams([
+            piece(0, { name: "get_weather" }),
+            piece(0, { input: '{"town":"Ulm"}' }),
+            { type: "tool_call_end", index: 0 },
+            piece(1, { name: "get_weather" }),
+            piece(1, { input: '{"town":"Bo' }),
+            // As some providers do: they say that it is complete, and then that it was cut off.
+            { type: "tool_call_end", index: 1 },
+            ...stop("truncated", "length"),
+          ]),
+        ],
+      },
+      { input: "Weather in Ulm and Bonn?", tools: [weather], max_output_tokens: 16 },
     ),
   },
   {
