@@ -2,7 +2,7 @@
 // within bounds, and forgotten when nothing comes any more. A piece whose answer was lost may be sent again.
 import { createHash } from "node:crypto";
 import { setMaxListeners } from "node:events";
-import { HeddleError } from "./thread/errors.js";
+import { HeddleError, invalidField } from "./thread/errors.js";
 import { parseId } from "./thread/ids.js";
 
 export interface Upload {
@@ -132,7 +132,7 @@ export class DocumentUploads<Answer> {
     if (isHere && (more || end === BigInt(upload.size))) return;
     if (offset !== BigInt(upload.size)) throw wrongOffset(upload.size);
     if (end > this.#limits.documentBytes)
-      throw invalid("data", `may have at most ${this.#limits.documentBytes} bytes in all pieces together`);
+      throw invalidField("data", `may have at most ${this.#limits.documentBytes} bytes in all pieces together`);
     this.#makeRoom(upload, Number(end));
     upload.room.set(data, upload.size);
     upload.size = Number(end);
@@ -207,18 +207,19 @@ export class DocumentUploads<Answer> {
 const nothing = { room: Buffer.alloc(0), size: 0 } as const;
 
 function refusePart({ offset, more }: UploadPiece): void {
-  if (offset !== 0n || more) throw invalid("upload_id", "must be set for a document in pieces: a UUID of your own");
+  if (offset !== 0n || more)
+    throw invalidField("upload_id", "must be set for a document in pieces: a UUID of your own");
 }
 
 function refuseOther(document: Omit<Upload, "data">, piece: UploadPiece): void {
   const field = (["collection", "name", "mediaType"] as const).find((each) => document[each] !== piece[each]);
-  if (field !== undefined) throw invalid("upload_id", "is that of another document: take a new one for each");
+  if (field !== undefined) throw invalidField("upload_id", "is that of another document: take a new one for each");
 }
 
 /** Whoever asks once more is told the same, as long as it is remembered. */
 function repeatedAnswer<Answer>({ last, answer }: Over<Answer>, { offset, data, more }: UploadPiece): Promise<Answer> {
   if (!more && offset === last.offset && sha256Of(data) === last.sha256) return answer;
-  throw invalid("upload_id", "is that of an upload whose last piece was sent: take a new one for each document");
+  throw invalidField("upload_id", "is that of an upload whose last piece was sent: take a new one for each document");
 }
 
 const holds = ({ room }: Unfinished, offset: number, data: Uint8Array): boolean =>
@@ -228,15 +229,12 @@ const sha256Of = (data: Uint8Array): string => createHash("sha256").update(data)
 
 function wrongOffset(expected: number): HeddleError {
   const forgotten = expected === 0 ? "; what is not finished is forgotten after a minute without a piece" : "";
-  return invalid("offset", `must be ${expected}: so many bytes of this upload are here${forgotten}`);
+  return invalidField("offset", `must be ${expected}: so many bytes of this upload are here${forgotten}`);
 }
 
 /** The same bytes would be refused again. */
 const isAboutDocument = (reason: unknown): boolean =>
   reason instanceof HeddleError && ["invalid_field", "unsupported_document"].includes(reason.code);
-
-const invalid = (field: string, rule: string): HeddleError =>
-  new HeddleError("invalid_field", `${field} ${rule}`, { detail: { field, rule } });
 
 const tooMany = (limit: string, what: string): HeddleError =>
   new HeddleError("limit_exceeded", `At this moment ${what}: try again when others are done`, { detail: { limit } });

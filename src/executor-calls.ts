@@ -3,13 +3,12 @@ import { randomBytes } from "node:crypto";
 import type { EventLog } from "./log/event-log.js";
 import { clientOutcomes } from "./loop/claimed-call.js";
 import type { ClientCalls, Completion, Report } from "./loop/client-calls.js";
-import { HeddleError } from "./thread/errors.js";
+import { HeddleError, invalidField } from "./thread/errors.js";
 import { limits } from "./thread/limits.js";
 import type { ContentChunk } from "./thread/schema.js";
 import { cleanSummary } from "./thread/summary.js";
 import { utf8Bytes } from "./thread/text.js";
 import { stateFromWire } from "./thread/tool-call.js";
-import { invalid } from "./threads.js";
 import { findCall } from "./tool-calls.js";
 
 export interface ClaimRequest {
@@ -33,13 +32,13 @@ export class ExecutorCalls {
   /** Of two claimers one wins. */
   async claim(request: ClaimRequest): Promise<{ claimToken: string; expiresMs: number }> {
     const executorName = cleanSummary(request.executorName);
-    if (!executorName) throw invalid("executor_name", "must be a name of 1 to 200 characters");
+    if (!executorName) throw invalidField("executor_name", "must be a name of 1 to 200 characters");
     if (request.claimToken !== "" && !tokenShape.test(request.claimToken))
-      throw invalid("claim_token", "must be empty, or 16 to 200 visible ASCII characters");
+      throw invalidField("claim_token", "must be empty, or 16 to 200 visible ASCII characters");
     const { min, max } = limits.leaseMs;
     const leaseMs = request.leaseMs ?? limits.leaseMs.default;
     if (!(leaseMs >= min && leaseMs <= max))
-      throw invalid("lease_duration", `must be between ${min / 1000} and ${max / 1000} seconds`);
+      throw invalidField("lease_duration", `must be between ${min / 1000} and ${max / 1000} seconds`);
     const claimToken = request.claimToken || randomBytes(24).toString("base64url");
     const { key, id } = await this.#open(request.toolCallId);
     return { claimToken, expiresMs: await this.#calls.claim(key, id, { executorName, token: claimToken, leaseMs }) };
@@ -48,9 +47,9 @@ export class ExecutorCalls {
   /** Resolves with the time at which the lease ends unless it is renewed. */
   async report(toolCallId: string, token: string, report: Report): Promise<number> {
     const { outputs, bytes } = limits.report;
-    if (report.outputs.length > outputs) throw invalid("outputs", `may have at most ${outputs} entries`);
+    if (report.outputs.length > outputs) throw invalidField("outputs", `may have at most ${outputs} entries`);
     if (report.outputs.reduce((sum, { text }) => sum + utf8Bytes(text), 0) > bytes)
-      throw invalid("outputs", `may have at most ${bytes} bytes together`);
+      throw invalidField("outputs", `may have at most ${bytes} bytes together`);
     const { key, id } = await this.#open(toolCallId);
     return this.#calls.report(key, id, { ...report, token });
   }
@@ -65,10 +64,10 @@ export class ExecutorCalls {
   async complete(toolCallId: string, token: string, completion: Completion): Promise<void> {
     const { outcome, summary = "" } = completion.complete;
     if (outcome === undefined || !clientOutcomes.has(outcome))
-      throw invalid("complete.outcome", "must be SUCCEEDED, FAILED, CANCELLED, TIMED_OUT or INTERRUPTED");
-    if (cleanSummary(summary) === "") throw invalid("complete.summary", "must say in one line what came of it");
+      throw invalidField("complete.outcome", "must be SUCCEEDED, FAILED, CANCELLED, TIMED_OUT or INTERRUPTED");
+    if (cleanSummary(summary) === "") throw invalidField("complete.summary", "must say in one line what came of it");
     if (completion.result.length > limits.contentChunkBytes)
-      throw invalid("result", `may have at most ${limits.contentChunkBytes} bytes: write a larger one in chunks`);
+      throw invalidField("result", `may have at most ${limits.contentChunkBytes} bytes: write a larger one in chunks`);
     const { key, id } = await this.#open(toolCallId);
     await this.#calls.complete(key, id, { ...completion, token });
   }

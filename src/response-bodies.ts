@@ -3,8 +3,8 @@ import type { EventLog } from "./log/event-log.js";
 import { resultText } from "./loop/conversation.js";
 import type { Bodies } from "./projection/responses/join.js";
 import { readDiscovery } from "./recorder/discoveries.js";
+import { keyOf } from "./request-fields.js";
 import type { ToolCallId } from "./thread/ids.js";
-import { keyOf } from "./threads.js";
 
 /** What is shown of one body. */
 const shownBytes = 1024 * 1024;

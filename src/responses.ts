@@ -1,6 +1,7 @@
 // The verbs of the Responses door: threads and responses are the same things, seen through two APIs. A response is a segment of a
 // thread's log: it begins where a request started a run or went on with one, and ends where the run is over or waits.
 import { fromBinary } from "@bufbuild/protobuf";
+import type { BroughtServer } from "./brought-servers.js";
 import type { EventLog, ThreadKey } from "./log/event-log.js";
 import { claimCall, completeCall } from "./loop/claimed-call.js";
 import { answerApproval } from "./loop/parked.js";
@@ -9,6 +10,7 @@ import { pastOf } from "./loop/past-of.js";
 import type { Runs } from "./loop/runs.js";
 import { type KeptResponse, keepResponse, readRecord } from "./recorder/kept-responses.js";
 import { areAllDeleted, type ThreadDraft } from "./recorder/thread-draft.js";
+import { keyOf } from "./request-fields.js";
 import { HeddleError, isError } from "./thread/errors.js";
 import type { ThreadEvent } from "./thread/event.js";
 import { defaultTenant, newId, type ThreadId, type ToolCallId } from "./thread/ids.js";
@@ -23,7 +25,7 @@ import {
   ToolCallDocumentSchema,
   ToolCallOutcome,
 } from "./thread/schema.js";
-import { type BroughtServer, keyOf, type Threads } from "./threads.js";
+import type { Threads } from "./threads.js";
 
 export { mcpPrefix } from "./tool/policy.js";
 

@@ -9,8 +9,9 @@ import type { Runs } from "./loop/runs.js";
 import { contentId } from "./recorder/contents.js";
 import { readDiscovery } from "./recorder/discoveries.js";
 import { existingThread } from "./recorder/load-thread.js";
-import { HeddleError } from "./thread/errors.js";
-import { parseId, type ThreadId, type ToolCallId } from "./thread/ids.js";
+import { clampPageSize, keyOf } from "./request-fields.js";
+import { HeddleError, invalidField } from "./thread/errors.js";
+import { defaultTenant, parseId, type ThreadId, type ToolCallId } from "./thread/ids.js";
 import { limits } from "./thread/limits.js";
 import { isVisible } from "./thread/open-call.js";
 import {
@@ -26,7 +27,6 @@ import {
 import { cleanSummary } from "./thread/summary.js";
 import { timestampMs } from "./thread/time.js";
 import { type CallState, stateFromWire } from "./thread/tool-call.js";
-import { clampPageSize, defaultTenant, invalid, keyOf } from "./threads.js";
 
 export type { ApprovalAnswer } from "./loop/parked.js";
 
@@ -154,7 +154,8 @@ export class ToolCalls {
   /** A body from an offset on, piece by piece. */
   async *readContent(request: { toolCallId: string; contentId: string; offset: bigint }): AsyncGenerator<ContentPiece> {
     const { key, call } = await this.#find(request.toolCallId);
-    if (!contentId.test(request.contentId)) throw invalid("content_id", "must be the name of a body, such as `result`");
+    if (!contentId.test(request.contentId))
+      throw invalidField("content_id", "must be the name of a body, such as `result`");
     const info = call.contents.find((info) => info.contentId === request.contentId);
     if (!info)
       throw new HeddleError(
@@ -254,12 +255,12 @@ function shownCall(document: Uint8Array): ToolCall {
 /** Page tokens of calls that wait are places. */
 export function parsePlace(token: string): string {
   if (token === "" || /^[0-9]{20}\.[0-9a-f-]{36}$/.test(token)) return token;
-  throw invalid("page_token", "must be one that this server made");
+  throw invalidField("page_token", "must be one that this server made");
 }
 
 /** Page tokens are the sequence itself, as text. */
 export function parseAfter(token: string): bigint {
   if (token === "") return 0n;
-  if (!/^[0-9]{1,19}$/.test(token)) throw invalid("page_token", "must be one that this server made");
+  if (!/^[0-9]{1,19}$/.test(token)) throw invalidField("page_token", "must be one that this server made");
   return BigInt(token);
 }

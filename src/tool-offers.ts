@@ -1,11 +1,13 @@
 // Executors that offer tools: for as long as one's stream is open, agents may call what it can run.
+
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { EventLog } from "./log/event-log.js";
 import { existingThread } from "./recorder/load-thread.js";
+import { keyOf } from "./request-fields.js";
 import type { Lasting, LastingStreams } from "./stream/lasting-streams.js";
+import { invalidField } from "./thread/errors.js";
 import type { ClientTool, OfferToolsResponseSchema } from "./thread/schema.js";
 import { cleanSummary } from "./thread/summary.js";
-import { invalid, keyOf } from "./threads.js";
 import { checkClientTools } from "./tool/client/check-client-tool.js";
 import { clientTool } from "./tool/client/client-tool.js";
 import type { OfferedTools } from "./tool/client/offered-tools.js";
@@ -43,8 +45,8 @@ export class ToolOffers {
 
   async #checked({ threadId, executorName, tools }: OfferRequest) {
     const name = cleanSummary(executorName);
-    if (!name) throw invalid("executor_name", "must be a name of 1 to 200 characters");
-    if (tools.length === 0) throw invalid("tools", "must have at least one entry");
+    if (!name) throw invalidField("executor_name", "must be a name of 1 to 200 characters");
+    if (tools.length === 0) throw invalidField("tools", "must have at least one entry");
     checkClientTools(tools, "tools");
     if (threadId) await existingThread(this.#parts.log, keyOf(threadId));
     return { threadId: threadId || undefined, tools: tools.map((tool) => clientTool(tool, name)) };

@@ -23,7 +23,7 @@ const talker: Model = {
 const core = await wire(log, { model: talker });
 const { Responses } = await load<typeof import("../../src/responses.js")>("responses.js");
 const { storedBodies } = await load<typeof import("../../src/response-bodies.js")>("response-bodies.js");
-const { keyOf } = await load<typeof import("../../src/threads.js")>("threads.js");
+const { keyOf } = await load<typeof import("../../src/request-fields.js")>("request-fields.js");
 const { createResponsesDoor } = await load<typeof import("../../src/projection/responses/serve.js")>(
   "projection/responses/serve.js",
 );

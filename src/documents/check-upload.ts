@@ -1,5 +1,5 @@
 // The rules that names and sizes of documents obey, in one place. What breaks one is told by field, rule and what to do.
-import { HeddleError } from "../thread/errors.js";
+import { HeddleError, invalidField } from "../thread/errors.js";
 import { documentLimits } from "./document-limits.js";
 
 export const mediaTypes = ["text/plain", "text/markdown", "text/html", "application/pdf"] as const;
@@ -40,28 +40,29 @@ const endings: Readonly<Record<string, MediaType>> = {
 export function checkUpload(upload: Upload, redact: (text: string) => string): CheckedUpload {
   const collection = checkCollection(upload.collection || defaultCollection);
   const name = checkName(upload.name);
-  if (redact(name) !== name) throw invalid("name", "must hold no secret: it is shown to everyone who searches");
+  if (redact(name) !== name) throw invalidField("name", "must hold no secret: it is shown to everyone who searches");
   if (upload.data.length > documentLimits.bytes)
-    throw invalid("data", `must have at most ${documentLimits.bytes} bytes: split the document`);
+    throw invalidField("data", `must have at most ${documentLimits.bytes} bytes: split the document`);
   return { collection, name, mediaType: checkMediaType(upload.mediaType, name), data: upload.data };
 }
 
 export function checkCollection(collection: string): string {
   if (/^[a-z0-9][a-z0-9._-]{0,63}$/.test(collection)) return collection;
-  throw invalid("collection", "must be 1 to 64 characters of a-z 0-9 - _ . that start with a letter or digit");
+  throw invalidField("collection", "must be 1 to 64 characters of a-z 0-9 - _ . that start with a letter or digit");
 }
 
 export function checkName(name: string): string {
   const rule = `must be 1 to ${documentLimits.nameUnits} UTF-16 units on one line`;
-  if (name.length === 0 || name.length > documentLimits.nameUnits) throw invalid("name", rule);
-  if (/[\p{Cc}\p{Surrogate}\u2028\u2029]/u.test(name)) throw invalid("name", `${rule}, without control characters`);
-  if (!/\S/.test(name)) throw invalid("name", `${rule}, and not blank`);
+  if (name.length === 0 || name.length > documentLimits.nameUnits) throw invalidField("name", rule);
+  if (/[\p{Cc}\p{Surrogate}\u2028\u2029]/u.test(name))
+    throw invalidField("name", `${rule}, without control characters`);
+  if (!/\S/.test(name)) throw invalidField("name", `${rule}, and not blank`);
   return name;
 }
 
 export function checkQuery(query: string): string {
   if (query.length > 0 && query.length <= documentLimits.queryUnits) return query;
-  throw invalid("query", `must have 1 to ${documentLimits.queryUnits} UTF-16 units`);
+  throw invalidField("query", `must have 1 to ${documentLimits.queryUnits} UTF-16 units`);
 }
 
 /** What a document of the name is by its ending; undefined where that says nothing. */
@@ -85,6 +86,3 @@ const bare = (mediaType: string): string => mediaType.split(";", 1)[0]!.trim().t
 
 export const unsupported = (message: string, cause?: unknown): HeddleError<"unsupported_document"> =>
   new HeddleError("unsupported_document", message, { cause });
-
-const invalid = (field: string, rule: string): HeddleError<"invalid_field"> =>
-  new HeddleError("invalid_field", `${field} ${rule}`, { detail: { field, rule } });

@@ -3,7 +3,7 @@
 import { createHash } from "node:crypto";
 import { create } from "@bufbuild/protobuf";
 import type { ThreadDraft } from "../recorder/thread-draft.js";
-import { HeddleError } from "../thread/errors.js";
+import { HeddleError, invalidField } from "../thread/errors.js";
 import { newEvent, type ThreadEventInit } from "../thread/event.js";
 import { limits } from "../thread/limits.js";
 import { type OpenCall, totalOutput } from "../thread/open-call.js";
@@ -93,7 +93,7 @@ function recordOutput(draft: ThreadDraft, toolCallId: string, { stream, text }: 
 /** Bytes of the body taken so far. A piece that was taken before is not taken twice: its answer was lost. */
 export function writeContent(draft: ThreadDraft, chunk: ContentChunk): bigint {
   if (chunk.role === ContentRole.INPUT || chunk.role === ContentRole.PREVIEW)
-    throw invalid("chunk.role", "must be RESULT, MODEL_TEXT or PART");
+    throw invalidField("chunk.role", "must be RESULT, MODEL_TEXT or PART");
   const received = (): bigint => {
     const { contents } = openCall(draft, chunk.toolCallId);
     return BigInt(contents.find(({ info }) => info.contentId === chunk.contentId)?.receivedBytes ?? 0);
@@ -122,7 +122,7 @@ export const clientOutcomes: ReadonlySet<ToolCallOutcome> = new Set([
 export function completeCall(draft: ThreadDraft, toolCallId: string, { complete, result }: Completion): void {
   const { contents } = openCall(draft, toolCallId);
   if (result.length > 0 && contents.some(({ info }) => info.contentId === "result"))
-    throw invalid("result", "must be empty: the result was written in chunks");
+    throw invalidField("result", "must be empty: the result was written in chunks");
   const chunk: ContentChunk = {
     $typeName: "heddle.v1.ContentChunk",
     toolCallId,
@@ -187,9 +187,6 @@ function openCall(draft: ThreadDraft, toolCallId: string): OpenCall {
 const isClaimed = ({ state, call }: OpenCall): boolean => state === "running" && call.executor === Executor.CLIENT;
 
 const hashOf = (token: string): Buffer => createHash("sha256").update(token).digest();
-
-const invalid = (field: string, rule: string): HeddleError =>
-  new HeddleError("invalid_field", `${field} ${rule}`, { detail: { field, rule } });
 
 function record(draft: ThreadDraft, payload: NonNullable<ThreadEventInit["payload"]>): void {
   draft.record(newEvent({ runId: draft.document.runId, payload }));

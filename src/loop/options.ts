@@ -1,7 +1,7 @@
 // What a run is asked for, checked, with the server's defaults filled in.
 import { create } from "@bufbuild/protobuf";
 import type { Model } from "../model/model.js";
-import { HeddleError } from "../thread/errors.js";
+import { invalidField } from "../thread/errors.js";
 import { limits } from "../thread/limits.js";
 import {
   ApprovalMode,
@@ -49,20 +49,21 @@ export function resolveOptions(asked: RunOptions | undefined, defaults: RunDefau
 function check(options: RunOptions, isTool: IsTool): void {
   const { run } = limits;
   if (utf8Bytes(options.instructions) > run.instructionsBytes)
-    throw invalid("options.instructions", `may have at most ${run.instructionsBytes} bytes`);
+    throw invalidField("options.instructions", `may have at most ${run.instructionsBytes} bytes`);
   if (ApprovalMode[options.approvalMode] === undefined)
-    throw invalid("options.approval_mode", "must be a value that this server knows");
-  if (options.maxSteps > run.steps) throw invalid("options.max_steps", `may be at most ${run.steps}`);
+    throw invalidField("options.approval_mode", "must be a value that this server knows");
+  if (options.maxSteps > run.steps) throw invalidField("options.max_steps", `may be at most ${run.steps}`);
   if (options.timeLimit) {
     const ms = isSpan(options.timeLimit) ? durationMs(options.timeLimit) : 0;
-    if (!(ms >= 1 && ms <= run.timeLimitMs)) throw invalid("options.time_limit", "must be from a millisecond to a day");
+    if (!(ms >= 1 && ms <= run.timeLimitMs))
+      throw invalidField("options.time_limit", "must be from a millisecond to a day");
   }
   if (options.allowedTools.length > run.allowedTools)
-    throw invalid("options.allowed_tools", `may have at most ${run.allowedTools} entries`);
+    throw invalidField("options.allowed_tools", `may have at most ${run.allowedTools} entries`);
   checkClientTools(options.clientTools, "options.client_tools");
   for (const field of ["approvedTools", "guardedTools"] as const)
     if (options[field].length > run.allowedTools)
-      throw invalid(`options.${field.replace("Tools", "_tools")}`, `may have at most ${run.allowedTools} entries`);
+      throw invalidField(`options.${field.replace("Tools", "_tools")}`, `may have at most ${run.allowedTools} entries`);
   checkFormat(options.textFormat);
   checkRange(options.temperature, [0, 2], "options.temperature");
   checkRange(options.topP, [0, 1], "options.top_p");
@@ -72,7 +73,7 @@ function check(options: RunOptions, isTool: IsTool): void {
     isTool(name) || name.endsWith("*") || options.clientTools.some((tool) => tool.name === name);
   const unknown = options.allowedTools.find((name) => !isKnown(name));
   if (unknown !== undefined)
-    throw invalid(
+    throw invalidField(
       "options.allowed_tools",
       `names ${JSON.stringify(unknown.slice(0, 64))}, which is no tool of this server or thread`,
     );
@@ -83,18 +84,19 @@ function checkFormat(format: TextFormat | undefined): void {
   if (!format) return;
   const { kind, name, description, schemaJson } = format;
   const field = "options.text_format";
-  if (TextFormatKind[kind] === undefined) throw invalid(`${field}.kind`, "must be a value that this server knows");
+  if (TextFormatKind[kind] === undefined) throw invalidField(`${field}.kind`, "must be a value that this server knows");
   if (kind !== TextFormatKind.JSON_SCHEMA) {
-    if (name + description + schemaJson !== "") throw invalid(`${field}.name`, "belongs to JSON_SCHEMA only");
+    if (name + description + schemaJson !== "") throw invalidField(`${field}.name`, "belongs to JSON_SCHEMA only");
     return;
   }
   const { descriptionBytes, schemaBytes } = limits.textFormat;
   if (!/^[a-zA-Z0-9_-]{1,64}$/.test(name))
-    throw invalid(`${field}.name`, "must be 1 to 64 characters of a-z A-Z 0-9 _ -");
+    throw invalidField(`${field}.name`, "must be 1 to 64 characters of a-z A-Z 0-9 _ -");
   if (utf8Bytes(description) > descriptionBytes)
-    throw invalid(`${field}.description`, `may have at most ${descriptionBytes} bytes`);
-  if (utf8Bytes(schemaJson) > schemaBytes) throw invalid(`${field}.schema`, `may have at most ${schemaBytes} bytes`);
-  if (!isObject(schemaJson)) throw invalid(`${field}.schema`, "must be a JSON object");
+    throw invalidField(`${field}.description`, `may have at most ${descriptionBytes} bytes`);
+  if (utf8Bytes(schemaJson) > schemaBytes)
+    throw invalidField(`${field}.schema`, `may have at most ${schemaBytes} bytes`);
+  if (!isObject(schemaJson)) throw invalidField(`${field}.schema`, "must be a JSON object");
 }
 
 function isObject(json: string): boolean {
@@ -113,29 +115,26 @@ export function checkModel({ textFormat, presencePenalty, frequencyPenalty }: Ru
   const wanted =
     kind === TextFormatKind.JSON_OBJECT ? "json_object" : kind === TextFormatKind.JSON_SCHEMA ? "json_schema" : "";
   if (wanted !== "" && !formats.includes(wanted))
-    throw invalid("options.text_format", `asks for ${wanted}, which the model ${name} does not support`);
+    throw invalidField("options.text_format", `asks for ${wanted}, which the model ${name} does not support`);
   const penalty = presencePenalty ? "presence_penalty" : frequencyPenalty ? "frequency_penalty" : "";
   if (penalty !== "" && !takesPenalties)
-    throw invalid(`options.${penalty}`, `must be 0: the model ${name} does not support it`);
+    throw invalidField(`options.${penalty}`, `must be 0: the model ${name} does not support it`);
 }
 
 function checkRange(value: number | undefined, [least, most]: readonly [number, number], field: string): void {
   if (value !== undefined && !(value >= least && value <= most))
-    throw invalid(field, `must be from ${least} to ${most}`);
+    throw invalidField(field, `must be from ${least} to ${most}`);
 }
 
 function checkChoice({ toolChoice, allowedTools }: RunOptions, isTool: IsTool): void {
   if (!toolChoice) return;
   const { mode, toolName } = toolChoice;
   if (ToolChoiceMode[mode] === undefined)
-    throw invalid("options.tool_choice.mode", "must be a value that this server knows");
+    throw invalidField("options.tool_choice.mode", "must be a value that this server knows");
   if (mode !== ToolChoiceMode.NAMED) {
-    if (toolName !== "") throw invalid("options.tool_choice.tool_name", "belongs to NAMED only");
+    if (toolName !== "") throw invalidField("options.tool_choice.tool_name", "belongs to NAMED only");
     return;
   }
   const isThere = isTool(toolName) && (allowedTools.length === 0 || isNamed(allowedTools, toolName));
-  if (!isThere) throw invalid("options.tool_choice.tool_name", "must be a tool that the run may use");
+  if (!isThere) throw invalidField("options.tool_choice.tool_name", "must be a tool that the run may use");
 }
-
-const invalid = (field: string, rule: string): HeddleError =>
-  new HeddleError("invalid_field", `${field} ${rule}`, { detail: { field, rule } });

@@ -14,7 +14,7 @@ import { mcpPrefix } from "../tool/policy.js";
 import { ToolRegistry } from "../tool/registry.js";
 import type { ToolDefinition } from "../tool/tool.js";
 import type { ThreadServer, ToolOffer, ToolServer, ToolServers } from "../tool/tool-server.js";
-import type { CalledAs } from "./conversation.js";
+import type { CalledAs } from "./conversation-fold.js";
 import { isNamed } from "./tool-names.js";
 
 /** Where tools come from. */

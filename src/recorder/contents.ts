@@ -2,7 +2,7 @@
 import { createHash, type Hash, hash } from "node:crypto";
 import { create } from "@bufbuild/protobuf";
 import type { BodyWrite } from "../log/event-log.js";
-import { HeddleError } from "../thread/errors.js";
+import { type HeddleError, invalidField } from "../thread/errors.js";
 import { ForkedMap } from "../thread/forked-map.js";
 import type { ToolCallId } from "../thread/ids.js";
 import { limits } from "../thread/limits.js";
@@ -70,8 +70,7 @@ export function addContent(
   around: Around,
 ): { open: OpenCall; body: BodyWrite | undefined } {
   const refuse = ({ field, rule }: { field: string; rule: string }): HeddleError => {
-    const path = `contents[${index}].${field}`;
-    return new HeddleError("invalid_field", `${path} ${rule}`, { detail: { field: path, rule } });
+    return invalidField(`contents[${index}].${field}`, rule);
   };
   const open = around.state.calls.get(chunk.toolCallId);
   if (!open)

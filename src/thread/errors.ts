@@ -110,3 +110,7 @@ export class HeddleError<Code extends ErrorCode = ErrorCode> extends Error {
 export function isError<Code extends ErrorCode>(error: unknown, code: Code): error is HeddleError<Code> {
   return error instanceof HeddleError && error.code === code;
 }
+
+/** A request whose field breaks a rule: `text must not be empty`. */
+export const invalidField = (field: string, rule: string): HeddleError<"invalid_field"> =>
+  new HeddleError("invalid_field", `${field} ${rule}`, { detail: { field, rule } });

@@ -1,5 +1,5 @@
 // Images that come with a message: what they may be. Their bytes are bodies, never in an event.
-import { HeddleError } from "./errors.js";
+import { invalidField } from "./errors.js";
 import { limits } from "./limits.js";
 
 /** One that came in bytes, or one that is a URL, which only the model's provider fetches. */
@@ -36,10 +36,13 @@ export const imageTypes: readonly string[] = Object.keys(signatures);
 /** Throws `invalid_field`: one that no provider takes would spoil every later reply of its thread. `fieldOf`: the name of an image. */
 export function checkImages(images: readonly MessageImage[], fieldOf: (index: number) => string): void {
   if (images.length > limits.images.perMessage)
-    throw invalid(fieldOf(limits.images.perMessage), `is one too many: a message may have ${limits.images.perMessage}`);
+    throw invalidField(
+      fieldOf(limits.images.perMessage),
+      `is one too many: a message may have ${limits.images.perMessage}`,
+    );
   for (const [index, image] of images.entries()) {
     const fault = "url" in image ? urlFault(image.url) : bytesFault(image);
-    if (fault) throw invalid(fieldOf(index), fault);
+    if (fault) throw invalidField(fieldOf(index), fault);
   }
 }
 
@@ -58,6 +61,3 @@ function bytesFault({ mediaType, base64 }: ImageBytes): string | undefined {
   const beginning = Buffer.from(base64.slice(0, 32), "base64").toString("latin1");
   return signature.test(beginning) ? undefined : `is no ${mediaType}`;
 }
-
-const invalid = (field: string, rule: string): HeddleError =>
-  new HeddleError("invalid_field", `${field} ${rule}`, { detail: { field, rule } });

@@ -7,6 +7,7 @@ import { openLmdbLog } from "../../src/log/lmdb.js";
 import { startRun } from "../../src/loop/start-run.js";
 import { Recorder } from "../../src/recorder/recorder.js";
 import { RunRecorder } from "../../src/recorder/run-recorder.js";
+import { keyOf } from "../../src/request-fields.js";
 import { newId } from "../../src/thread/ids.js";
 import { createRedactor } from "../../src/thread/redact.js";
 import {
@@ -18,7 +19,6 @@ import {
   ToolCallOutcome,
 } from "../../src/thread/schema.js";
 import { now } from "../../src/thread/time.js";
-import { keyOf } from "../../src/threads.js";
 import { type AgentServer, useAgentServers } from "../fixtures/engine/agent-server.js";
 import { useGate } from "../fixtures/engine/gate.js";
 import { refusal, Session } from "../fixtures/engine/session.js";

@@ -3,9 +3,9 @@
 import { afterAll, describe, expect, test } from "vitest";
 import type { EventLog } from "../../src/log/event-log.js";
 import { openLmdbLog } from "../../src/log/lmdb.js";
+import { keyOf } from "../../src/request-fields.js";
 import { HeddleError } from "../../src/thread/errors.js";
 import { RunOutcome, ToolCallOutcome, WireThreadState } from "../../src/thread/schema.js";
-import { keyOf } from "../../src/threads.js";
 import { temporaryDirectory } from "../log/support.js";
 import { isCase, send, until, valuesOf } from "../support/agent.js";
 import { type Core, useCores } from "../support/core.js";

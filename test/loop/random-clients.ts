@@ -1,8 +1,8 @@
 // Clients that run calls: two go for each, at most one gets it; it reports, repeats itself, ends it well or badly, or vanishes.
 import fc from "fast-check";
+import { keyOf } from "../../src/request-fields.js";
 import { isError } from "../../src/thread/errors.js";
 import { ContentRole, OutputStream, ToolCallOutcome } from "../../src/thread/schema.js";
-import { keyOf } from "../../src/threads.js";
 import type { Core } from "../support/core.js";
 import { type Pause, pause, take, text } from "./random-text.js";
 

@@ -3,11 +3,11 @@
 import fc from "fast-check";
 import type { EventLog } from "../../src/log/event-log.js";
 import { followLog } from "../../src/loop/follow-log.js";
+import { keyOf } from "../../src/request-fields.js";
 import { isError } from "../../src/thread/errors.js";
 import type { ThreadEvent } from "../../src/thread/event.js";
 import { newId } from "../../src/thread/ids.js";
 import { ApprovalDecision, type RunOptions } from "../../src/thread/schema.js";
-import { keyOf } from "../../src/threads.js";
 import type { MortalCore } from "./mortal-core.js";
 import type { Answerer, Blow } from "./random-life.js";
 import { type ReplyPlan, reply } from "./random-model.js";

@@ -5,6 +5,7 @@ import type { EventLog } from "../../src/log/event-log.js";
 import { openMemoryLog } from "../../src/log/memory.js";
 import { recover } from "../../src/recorder/recover.js";
 import { RunRecorder } from "../../src/recorder/run-recorder.js";
+import { keyOf } from "../../src/request-fields.js";
 import { newId } from "../../src/thread/ids.js";
 import {
   Executor,
@@ -14,7 +15,6 @@ import {
   ToolCallOutcome,
   WireThreadState,
 } from "../../src/thread/schema.js";
-import { keyOf } from "../../src/threads.js";
 import { called, cases, isCase, replies, said, send, tool, until, valuesOf } from "../support/agent.js";
 import { type CoreOptions, storedEvents, useCores } from "../support/core.js";
 

@@ -5,6 +5,7 @@ import { describe, expect, test, vi } from "vitest";
 import { openMemoryLog } from "../../src/log/memory.js";
 import { ChildRuns } from "../../src/loop/sub-runs.js";
 import { recover } from "../../src/recorder/recover.js";
+import { keyOf } from "../../src/request-fields.js";
 import { HeddleError } from "../../src/thread/errors.js";
 import type { ThreadEvent } from "../../src/thread/event.js";
 import { decodeFrames } from "../../src/thread/frame.js";
@@ -17,7 +18,6 @@ import {
   ToolCallPhase,
   WireThreadState,
 } from "../../src/thread/schema.js";
-import { keyOf } from "../../src/threads.js";
 import { called, isCase, said, send, tool, until, valuesOf } from "../support/agent.js";
 import { type Core, type CoreOptions, ManualClock, replaced, storedEvents, useCores } from "../support/core.js";
 import { below, childAt, delegated, ends, family } from "./family.js";

@@ -1,4 +1,5 @@
 // DocumentService over the verbs: what agents can search, put there, listed, removed and searched.
+
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import type { ServiceImpl } from "@connectrpc/connect";
@@ -11,7 +12,8 @@ import {
 import type { DocumentUploads } from "../../document-uploads.js";
 import { checkUpload, defaultCollection } from "../../documents/check-upload.js";
 import type { Documents, StoredDocument } from "../../documents/documents.js";
-import { clampPageSize, invalid } from "../../threads.js";
+import { clampPageSize } from "../../request-fields.js";
+import { invalidField } from "../../thread/errors.js";
 import { principalKey } from "./principal.js";
 
 /** What the services need of the documents. */
@@ -82,7 +84,7 @@ function parsePlace(token: string): Place | undefined {
   if (token === "") return undefined;
   const [collection, name] = entriesOf(token);
   if (typeof collection === "string" && typeof name === "string") return { collection, name };
-  throw invalid("page_token", "must be one that this server made");
+  throw invalidField("page_token", "must be one that this server made");
 }
 
 function entriesOf(token: string): readonly unknown[] {

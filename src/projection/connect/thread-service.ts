@@ -1,7 +1,7 @@
 // ThreadService over the verbs. StreamThreadEvents here is for JSON and compressed requests; binary ones take the lane.
 import { ConnectError, type ServiceImpl } from "@connectrpc/connect";
 import type { ThreadService, MessageImage as WireImage } from "../../../gen/heddle/v1/thread_service_pb.js";
-import { HeddleError } from "../../thread/errors.js";
+import { invalidField } from "../../thread/errors.js";
 import { isDetail, type MessageImage } from "../../thread/images.js";
 import type { Threads } from "../../threads.js";
 
@@ -35,10 +35,8 @@ export const threadService = (threads: Threads): Partial<ServiceImpl<typeof Thre
 });
 
 function imageOf({ source, mediaType, detail }: WireImage, index: number): MessageImage {
-  const invalid = (field: string, rule: string): HeddleError =>
-    new HeddleError("invalid_field", `${field} ${rule}`, { detail: { field, rule } });
-  if (!isDetail(detail)) throw invalid(`images[${index}].detail`, "must be low, high, auto or empty");
+  if (!isDetail(detail)) throw invalidField(`images[${index}].detail`, "must be low, high, auto or empty");
   if (source.case === "url") return { url: source.value, detail };
   if (source.case === "data") return { mediaType, base64: Buffer.from(source.value).toString("base64"), detail };
-  throw invalid(`images[${index}].source`, "must be set to data or url");
+  throw invalidField(`images[${index}].source`, "must be set to data or url");
 }

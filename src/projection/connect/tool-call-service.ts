@@ -1,4 +1,5 @@
 // ToolCallService over the verbs: what was recorded of a call.
+
 import type { ServiceImpl } from "@connectrpc/connect";
 import type {
   ReportToolCallRequest,
@@ -6,10 +7,11 @@ import type {
   ToolCallService,
 } from "../../../gen/heddle/v1/tool_call_service_pb.js";
 import type { ExecutorCalls } from "../../executor-calls.js";
+import { clampPageSize } from "../../request-fields.js";
+import { invalidField } from "../../thread/errors.js";
 import { ApprovalDecision, type ToolCall } from "../../thread/schema.js";
 import { cleanSummary } from "../../thread/summary.js";
 import { durationMs, timestampFromMs } from "../../thread/time.js";
-import { clampPageSize, invalid } from "../../threads.js";
 import { type ApprovalAnswer, parseAfter, parsePlace, placeOf, type ToolCalls } from "../../tool-calls.js";
 import { principalKey } from "./principal.js";
 
@@ -47,11 +49,11 @@ export const toolCallService = (
     leaseExpireTime: timestampFromMs(await executors.report(toolCallId, claimToken, reportOf(report))),
   }),
   writeToolCallContent: async ({ claimToken, chunk }) => {
-    if (!chunk) throw invalid("chunk", "must be set");
+    if (!chunk) throw invalidField("chunk", "must be set");
     return { sizeBytes: await executors.write(chunk, claimToken) };
   },
   completeToolCall: async ({ claimToken, complete, result }) => {
-    if (!complete) throw invalid("complete", "must be set");
+    if (!complete) throw invalidField("complete", "must be set");
     await executors.complete(complete.toolCallId, claimToken, { complete, result });
     return {};
   },
@@ -89,8 +91,8 @@ async function waitingPage(
 function answerOf(request: ResolveApprovalRequest, principal: string): ApprovalAnswer {
   const { decision, approvalSha256: sha256 } = request;
   if (decision !== ApprovalDecision.ALLOWED && decision !== ApprovalDecision.DENIED)
-    throw invalid("decision", "must be DECISION_ALLOWED or DECISION_DENIED");
-  if (sha256.length !== 32) throw invalid("approval_sha256", "must be the 32 bytes of the question");
+    throw invalidField("decision", "must be DECISION_ALLOWED or DECISION_DENIED");
+  if (sha256.length !== 32) throw invalidField("approval_sha256", "must be the 32 bytes of the question");
   const resolvedBy = principal || cleanSummary(request.resolvedBy);
   return { decision, reason: cleanSummary(request.reason), resolvedBy, sha256 };
 }

@@ -1,6 +1,7 @@
 // The tools that a caller names: naming one is the caller's consent that it runs.
+
+import type { BroughtServer } from "../../brought-servers.js";
 import { mcpPrefix } from "../../responses.js";
-import type { BroughtServer } from "../../threads.js";
 import { ownLabel } from "./call-shapes.js";
 import { wrong } from "./errors.js";
 import type { RequestedTool } from "./request-shape.js";

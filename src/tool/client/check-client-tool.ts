@@ -1,5 +1,5 @@
 // Whether what a client declares can be a tool. What cannot is refused whole, with the field that is wrong.
-import { HeddleError } from "../../thread/errors.js";
+import { invalidField } from "../../thread/errors.js";
 import { limits } from "../../thread/limits.js";
 import { type ClientTool, ToolKind, ToolPolicy } from "../../thread/schema.js";
 import { utf8Bytes } from "../../thread/text.js";
@@ -10,12 +10,12 @@ const nameShape = /^[a-zA-Z0-9_-]{1,64}$/;
 /** Throws `invalid_field`. `field`: where the list stands in the request. */
 export function checkClientTools(tools: readonly ClientTool[], field: string): void {
   const { perOffer } = limits.clientTools;
-  if (tools.length > perOffer) throw refused(field, `may have at most ${perOffer} entries`);
+  if (tools.length > perOffer) throw invalidField(field, `may have at most ${perOffer} entries`);
   const names = new Set<string>();
   for (const [index, tool] of tools.entries()) {
     const fault = faultOf(tool);
-    if (fault) throw refused(`${field}[${index}].${fault.field}`, fault.rule);
-    if (names.has(tool.name)) throw refused(`${field}[${index}].name`, "must not be there twice");
+    if (fault) throw invalidField(`${field}[${index}].${fault.field}`, fault.rule);
+    if (names.has(tool.name)) throw invalidField(`${field}[${index}].name`, "must not be there twice");
     names.add(tool.name);
   }
 }
@@ -53,6 +53,3 @@ function inputTypeFault(json: string): Fault | undefined {
   const type = parsedSchema(json)?.["type"] ?? "object";
   return type === "object" ? undefined : { field: "input_schema_json", rule: 'must have "type": "object"' };
 }
-
-const refused = (field: string, rule: string): HeddleError =>
-  new HeddleError("invalid_field", `${field} ${rule}`, { detail: { field, rule } });

@@ -1,10 +1,11 @@
 // Whether servers that a caller brings along can be taken. What cannot is refused whole, with the field that is wrong; no message
 // holds a header.
-import { HeddleError } from "../../thread/errors.js";
+import { invalidField } from "../../thread/errors.js";
 import { limits } from "../../thread/limits.js";
 import { cleanSummary } from "../../thread/summary.js";
 import { mcpPrefix } from "../policy.js";
 
+/** An MCP server that a thread brings along. */
 export interface BroughtServer {
   readonly label: string;
   readonly url: string;
@@ -29,11 +30,11 @@ export function checkThreadServers(
   { taken, field }: { taken: readonly string[]; field: string },
 ): void {
   const { count } = limits.threadServers;
-  if (servers.length > count) throw refused(field, `may have at most ${count} entries`);
+  if (servers.length > count) throw invalidField(field, `may have at most ${count} entries`);
   const prefixes = taken.map(mcpPrefix);
   for (const [index, server] of servers.entries()) {
     const fault = faultOf(server, prefixes);
-    if (fault) throw refused(`${field}[${index}].${fault.field}`, fault.rule);
+    if (fault) throw invalidField(`${field}[${index}].${fault.field}`, fault.rule);
     prefixes.push(mcpPrefix(server.label));
   }
 }
@@ -74,6 +75,3 @@ export function isServerUrl(value: string): boolean {
 
 const isHeader = (name: string, value: string): boolean =>
   headerName.test(name) && headerValue.test(value) && !ownHeaders.has(name.toLowerCase());
-
-const refused = (field: string, rule: string): HeddleError =>
-  new HeddleError("invalid_field", `${field} ${rule}`, { detail: { field, rule } });
