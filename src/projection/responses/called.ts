@@ -1,8 +1,10 @@
 // Calls as items of a response: which item each is, and which events tell of its stages (call-shapes.ts).
 import type { ThreadEvent } from "../../thread/event.js";
 import { ApprovalDecision, ToolCallOutcome } from "../../thread/schema.js";
-import { begunItem, type CallFacts, type CallOutcome, endedItem, parsed, statusOf } from "./call-items.js";
+import { begunItem, type CallFacts, type CallOutcome, endedItem, statusOf } from "./call-items.js";
 import { type BuiltInShape, isNamed, shapeEvents, shapeOf } from "./call-shapes.js";
+import type { Citations } from "./citations.js";
+import { parsed } from "./json.js";
 import { type Open, type Output, place } from "./output.js";
 import { itemId } from "./response-id.js";
 import type { Echo, Item } from "./wire.js";
@@ -13,12 +15,15 @@ interface OpenCall {
   shown: Open | undefined;
   /** It shows when its turn comes: calls that run one at a time, and one of them may end the response. */
   isLater: boolean;
+  /** Its input was complete before the response began, and was not read: most such calls never show. */
+  isUnread: boolean;
   code: string;
 }
 
 interface CalledFor {
   readonly echo: Echo;
   readonly builtIn: BuiltInShape;
+  readonly citations: Citations;
 }
 
 export class Called {
@@ -31,6 +36,39 @@ export class Called {
     this.#segment = segment;
   }
 
+  /** Which bodies an event is told with. Others are not read: a run may have thousands of calls that are not the response's. */
+  wants({ payload }: ThreadEvent, isOwn: boolean): readonly Body[] {
+    switch (payload.case) {
+      case "toolCallInputCompleted":
+        return isOwn && this.#calls.has(payload.value.toolCallId) ? ["input"] : [];
+      case "toolCallApprovalRequested":
+      case "toolCallApprovalResolved":
+      case "toolCallStarted":
+        return isOwn && this.#calls.get(payload.value.toolCallId)?.isUnread ? ["input"] : [];
+      case "toolCallComplete":
+        return this.#wantsAtEnd(payload.value, isOwn);
+      default:
+        return [];
+    }
+  }
+
+  /** Whatever a search of the run has found can be cited, also by a later response. */
+  #wantsAtEnd({ toolCallId, outcome }: CallComplete, isOwn: boolean): readonly Body[] {
+    const call = this.#calls.get(toolCallId);
+    if (!call) return [];
+    const { shape, isAnswered } = call.facts;
+    if (shape === "web_search" || shape === "file_search")
+      return [...this.#lateInput(call, isOwn), ...(outcome === ToolCallOutcome.SUCCEEDED ? (["result"] as const) : [])];
+    if (!isOwn || (!call.shown && !call.isLater)) return [];
+    const { include } = this.#segment.echo;
+    const isCode = shape === "code_interpreter" && include.includes("code_interpreter_call.outputs");
+    const isShown = shape === "mcp" || isAnswered || isCode;
+    return [...this.#lateInput(call, isOwn), ...(isShown ? (["output"] as const) : [])];
+  }
+
+  #lateInput = ({ isLater, isUnread }: OpenCall, isOwn: boolean): readonly Body[] =>
+    isOwn && isLater && isUnread ? ["input"] : [];
+
   /** One that a person is going to be asked for shows as the question first. */
   create({ threadId }: ThreadEvent, created: Created): void {
     const { toolCallId, needsApproval } = created;
@@ -38,7 +76,7 @@ export class Called {
     if (this.#out.isOwn && !isNamed(shaped, this.#segment.echo)) return;
     const facts: CallFacts = { ...shaped, toolCallId, threadId, input: "", wasAsked: false };
     const isLater = !this.#out.isOwn || (!this.#segment.echo.parallel_tool_calls && this.#calls.size > 0);
-    const call: OpenCall = { facts, shown: undefined, isLater, code: "" };
+    const call: OpenCall = { facts, shown: undefined, isLater, isUnread: false, code: "" };
     this.#calls.set(toolCallId, call);
     if (!isLater && !(needsApproval && shaped.shape === "mcp")) this.#show(call);
   }
@@ -80,7 +118,16 @@ export class Called {
     const call = this.#calls.get(toolCallId);
     if (!call) return;
     call.facts = { ...call.facts, input: input ?? call.facts.input };
+    call.isUnread = !this.#out.isOwn;
     this.#tellInput(call);
+  }
+
+  /** What was not read when it was complete. */
+  inputRead(toolCallId: string, input: string | undefined): void {
+    const call = this.#calls.get(toolCallId);
+    if (!call || input === undefined) return;
+    call.facts = { ...call.facts, input };
+    call.isUnread = false;
   }
 
   #tellInput(call: OpenCall): void {
@@ -136,6 +183,7 @@ export class Called {
     const call = this.#calls.get(completed.toolCallId);
     this.#calls.delete(completed.toolCallId);
     const { outcome, error, summary } = completed;
+    if (call && outcome === ToolCallOutcome.SUCCEEDED) this.#segment.citations.know(call.facts.shape, result);
     // What never came to its turn has nothing to show.
     if (call && statusOf(outcome) !== "incomplete") this.#showLate(call);
     if (!call?.shown) return;
@@ -170,6 +218,9 @@ export class Called {
 type Payload<Case extends ThreadEvent["payload"]["case"]> = Extract<ThreadEvent["payload"], { case: Case }>["value"];
 type Created = Payload<"toolCallCreated">;
 type CallComplete = Payload<"toolCallComplete">;
+
+/** What an event only tells of. */
+export type Body = "input" | "output" | "result" | "tools";
 
 /** What a call gave: what the model was told, and the result where it is JSON. */
 interface Given {

@@ -31,7 +31,7 @@ export async function* eventsOf(
   let number = 0;
   for await (const event of responses.follow(stored, signal)) {
     if (event.sequence === 0n) continue;
-    for (const frame of fold.take(await join(event, bodies))) yield { number: number++, frame };
+    for (const frame of fold.take(await join(event, fold.wants(event), bodies))) yield { number: number++, frame };
     if (fold.isOver) break;
   }
   return fold;

@@ -1,5 +1,6 @@
 // What the model says and thinks, as items of a response.
 import type { ThreadEvent } from "../../thread/event.js";
+import { type Citations, inCharacters } from "./citations.js";
 import { type Open, type Output, place } from "./output.js";
 import { itemId } from "./response-id.js";
 import type { Annotation, ContentPart, Item, MessageItem } from "./wire.js";
@@ -15,13 +16,15 @@ interface OpenMessage extends OpenText {
 
 export class Spoken {
   readonly #out: Output;
+  readonly #citations: Citations;
   readonly #messages = new Map<string, OpenMessage>();
   readonly #reasonings = new Map<string, OpenText>();
   /** Said to its end, but not done: whether it was cut off shows in the event behind it. */
   #said: { readonly open: Open; readonly item: MessageItem } | undefined;
 
-  constructor(out: Output) {
+  constructor(out: Output, citations: Citations) {
     this.#out = out;
+    this.#citations = citations;
   }
 
   open(messageId: string): void {
@@ -69,13 +72,19 @@ export class Spoken {
 
   #endText(open: OpenMessage, completed: Completed): ContentPart {
     const at = { ...place(open), content_index: 0 };
-    const annotations = completed.annotations.map(citation);
+    const annotations = this.#cited(open.text, completed);
     for (const [annotation_index, annotation] of annotations.entries())
       this.#out.emit({ type: "response.output_text.annotation.added", ...at, annotation_index, annotation });
     this.#out.emit({ type: "response.output_text.done", ...at, text: open.text, logprobs: [] });
     const part: ContentPart = { type: "output_text", text: open.text, annotations, logprobs: [] };
     this.#out.emit({ type: "response.content_part.done", ...at, part });
     return part;
+  }
+
+  /** What was recorded with the message; otherwise what its text names. */
+  #cited(text: string, { annotations }: Completed): readonly Annotation[] {
+    if (!this.#out.isOwn) return [];
+    return annotations.length > 0 ? inCharacters(text, annotations.map(citation)) : this.#citations.in(text);
   }
 
   /** A refusal is a part of its own. */

@@ -8,13 +8,21 @@ const index = z.int().min(0);
 const status = z.enum(["in_progress", "searching", "interpreting", "completed", "incomplete", "failed"]);
 const json = z.unknown();
 
-const annotation = z.strictObject({
-  type: z.literal("url_citation"),
-  start_index: index,
-  end_index: index,
-  url: text,
-  title: text,
-});
+const annotation = z.discriminatedUnion("type", [
+  z.strictObject({
+    type: z.literal("url_citation"),
+    start_index: index.describe("In characters, from the start of the text."),
+    end_index: index.describe("Exclusive."),
+    url: text,
+    title: text,
+  }),
+  z.strictObject({
+    type: z.literal("file_citation"),
+    index: index.describe("Right behind the words that name the file, in characters."),
+    file_id: text,
+    filename: text,
+  }),
+]);
 const outputText = z.strictObject({
   type: z.literal("output_text"),
   text,

@@ -3,13 +3,23 @@
 
 export type ItemStatus = "in_progress" | "searching" | "interpreting" | "completed" | "incomplete" | "failed";
 
-export interface Annotation {
-  readonly type: "url_citation";
-  readonly start_index: number;
-  readonly end_index: number;
-  readonly url: string;
-  readonly title: string;
-}
+/** Places are counted in characters. */
+export type Annotation =
+  | {
+      readonly type: "url_citation";
+      readonly start_index: number;
+      /** Exclusive. */
+      readonly end_index: number;
+      readonly url: string;
+      readonly title: string;
+    }
+  | {
+      readonly type: "file_citation";
+      /** Right behind the words that name the file. */
+      readonly index: number;
+      readonly file_id: string;
+      readonly filename: string;
+    };
 
 export type ContentPart =
   | {
