@@ -1,7 +1,8 @@
 // How followers of a response are woken: once for all events that came together, and never again once they have left.
 import { expect, test } from "vitest";
 import type { NumberedFrame } from "../../../src/projection/responses/events.js";
-import { LiveResponses, type Piece } from "../../../src/projection/responses/live.js";
+import { LiveResponses } from "../../../src/projection/responses/live.js";
+import type { Piece } from "../../../src/projection/responses/piece.js";
 import type { StoredResponse } from "../../../src/responses.js";
 import { newId } from "../../../src/thread/ids.js";
 
