@@ -1,6 +1,7 @@
 // What callers ask, and what happens: one golden file of events each.
 import { createHash } from "node:crypto";
 import { z } from "zod";
+import { ModelError } from "../../../src/model/model.js";
 import { ToolFailure } from "../../../src/tool/tool.js";
 import type { ToolOffer, ToolServer } from "../../../src/tool/tool-server.js";
 import { calls, fails, piece, says, stop, streams, texts } from "../../golden/agents.js";
@@ -388,6 +389,19 @@ export const scenarios: readonly Scenario[] = [
     play: one(
       { replies: [streams([...texts("Once upon"), ...stop("truncated", "length")])] },
       { input: "A story", max_output_tokens: 2 },
+    ),
+  },
+  {
+    name: "broken-reply",
+    shows: "A reply that breaks off and is asked for again: what was said of it stays, as incomplete.",
+    play: one(
+      {
+        replies: [
+          streams([{ type: "text", text: "Once " }], { error: new ModelError("broken", "The connection broke") }),
+          says("Once upon a time."),
+        ],
+      },
+      { input: "A story" },
     ),
   },
   {
