@@ -8,6 +8,7 @@ import { parsed } from "./json.js";
 import { type Open, type Output, place } from "./output.js";
 import { itemId } from "./response-id.js";
 import type { Echo, Item } from "./wire.js";
+import type { EventFields, Frame, StageType } from "./wire-events.js";
 
 interface OpenCall {
   facts: CallFacts;
@@ -83,7 +84,7 @@ export class Called {
 
   #show(call: OpenCall): Open {
     call.shown = this.#out.add(begunItem(call.facts));
-    this.#tell(call, shapeEvents[call.facts.shape].begun);
+    this.#tell(call, shapeEvents[call.facts.shape].begun, {});
     return call.shown;
   }
 
@@ -210,8 +211,12 @@ export class Called {
   }
 
   /** A stage of a call: with the tool's name, so that nobody needs to keep the item. */
-  #tell({ facts, shown }: OpenCall, type: string | undefined, more: object = {}): void {
-    if (type && shown) this.#out.emit({ type, ...place(shown), name: facts.name, ...more });
+  #tell<Type extends StageType>(
+    { facts, shown }: OpenCall,
+    type: Type | undefined,
+    more: Omit<EventFields[Type], "item_id" | "output_index" | "name">,
+  ): void {
+    if (type && shown) this.#out.emit({ type, ...place(shown), name: facts.name, ...more } as Frame);
   }
 }
 

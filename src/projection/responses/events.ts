@@ -6,7 +6,7 @@ import { type Bodies, join } from "./join.js";
 import { ResponseFold } from "./project.js";
 import type { ResponseRecord } from "./request.js";
 import { responseId } from "./response-id.js";
-import type { Frame } from "./wire.js";
+import type { Frame } from "./wire-events.js";
 
 export interface NumberedFrame {
   readonly number: number;

@@ -15,7 +15,8 @@ import { Output } from "./output.js";
 import { type ResponseFacts, responseObject, usageOf } from "./response-object.js";
 import { Spoken } from "./spoken.js";
 import { ToolLists } from "./tool-lists.js";
-import type { Echo, Frame, McpListedTool, ResponseStatus } from "./wire.js";
+import type { Echo, McpListedTool, ResponseObject, ResponseStatus } from "./wire.js";
+import type { Frame } from "./wire-events.js";
 
 /** An event with what it only summarises. */
 export interface Joined {
@@ -57,7 +58,7 @@ export class ResponseFold {
   }
 
   /** As it stands. */
-  response(): Readonly<Record<string, unknown>> {
+  response(): ResponseObject {
     const { id, echo } = this.#segment;
     return responseObject({ ...this.#facts, id, output: this.#out.items }, echo);
   }
@@ -193,7 +194,7 @@ export class ResponseFold {
       error: end.error ?? null,
       incomplete: end.incomplete ?? null,
     };
-    const type = end.status === "cancelled" ? "response.failed" : `response.${end.status}`;
+    const type = end.status === "cancelled" ? "response.failed" : (`response.${end.status}` as const);
     this.#out.emit({ type, response: this.response() });
   }
 }

@@ -117,7 +117,7 @@ export class Spoken {
     const item: Item = { id: itemId("rs", reasoningId), type: "reasoning", status: "in_progress", summary: [] };
     const open: OpenText = { ...this.#out.add(item), text: "" };
     this.#reasonings.set(reasoningId, open);
-    const part = { type: "summary_text", text: "" };
+    const part = { type: "summary_text" as const, text: "" };
     this.#out.emit({ type: "response.reasoning_summary_part.added", ...place(open), summary_index: 0, part });
     return open;
   }

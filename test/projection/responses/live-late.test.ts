@@ -17,9 +17,10 @@ const stored = (): StoredResponse => ({
 });
 
 const delta = "a".repeat(64 * 1024);
+const place = { item_id: "msg_1", output_index: 0, content_index: 0 };
 const frame = (number: number): NumberedFrame => ({
   number,
-  frame: { type: "response.output_text.delta", delta: `${number} ${delta}` },
+  frame: { type: "response.output_text.delta", ...place, delta: `${number} ${delta}`, logprobs: [] },
 });
 /** Events of 50 MB. */
 const total = 800;

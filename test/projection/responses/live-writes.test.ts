@@ -15,9 +15,10 @@ const stored = (): StoredResponse => ({
   record: "{}",
 });
 
+const place = { item_id: "msg_1", output_index: 0, content_index: 0 };
 const frame = (number: number): NumberedFrame => ({
   number,
-  frame: { type: "response.output_text.delta", delta: "a" },
+  frame: { type: "response.output_text.delta", ...place, delta: "a", logprobs: [] },
 });
 
 /** A fold that gives its groups one by one, each when it is told to, and then ends. */
