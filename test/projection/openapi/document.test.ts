@@ -211,7 +211,17 @@ test("a server whose operator wants no Responses API has none", async () => {
   const heddle = await compose({ ...defaultConfig, dataDir, listen, responses }, silent);
   try {
     expect((await fetch(`${heddle.url}/v1/models`)).status).toBe(404);
-    expect((await fetch(`${heddle.url}/openapi.json`)).status).toBe(200);
+    const served = await (await fetch(`${heddle.url}/openapi.json`)).text();
+    const { paths, components, tags } = JSON.parse(served) as typeof document;
+    expect(Object.keys(paths)).toEqual(Object.keys(document.paths).filter((path) => !path.startsWith("/v1")));
+    expect(tags).not.toContainEqual(expect.objectContaining({ name: "Responses" }));
+    expect(served).not.toMatch(/Responses API|\/v1\//);
+    // Everything that it refers to is there, and nothing that only the API has.
+    const names = new Set([...served.matchAll(/"\$ref": "#\/components\/schemas\/([^"]+)"/g)].map(([, name]) => name));
+    expect([...names].filter((name) => !(name! in components.schemas))).toEqual([]);
+    expect(
+      Object.keys(components.schemas).filter((name) => /Item|Response.*Event$|^CreateResponse$/.test(name)),
+    ).toEqual([]);
   } finally {
     await heddle.close();
     await removeDataDir(dataDir);
