@@ -4,12 +4,18 @@ import { describe, expect, test } from "vitest";
 import {
   checkPlainEvents,
   checkPlainFrames,
+  checkPlainResponse,
   eventFaults,
   isPlain,
   responseFaults,
   responseKeys,
   specifiedEvents,
 } from "../../fixtures/responses/specification.js";
+import { replies, said } from "../../support/agent.js";
+import { useCores } from "../../support/core.js";
+import { openApi } from "./api.js";
+
+const core = useCores();
 
 type Event = { readonly type: string; readonly sequence_number: number; readonly [field: string]: unknown };
 type Response = { readonly tools: readonly { readonly type: string }[]; readonly output: readonly object[] };
@@ -45,6 +51,33 @@ test("they are of every kind that there is without hosted tools", () => {
 
 test("the specification has 24 events, and 31 keys of a response", () => {
   expect([specifiedEvents.length, responseKeys.length]).toEqual([24, 31]);
+});
+
+describe("what a request says is said again as the specification has it", () => {
+  const named = { type: "function", name: "get_weather" };
+  const schema = { type: "object", properties: {} };
+  const nothing = ["instructions", "metadata", "temperature", "top_p", "max_output_tokens", "max_tool_calls"];
+  const more = ["reasoning", "text", "truncation", "service_tier", "parallel_tool_calls", "tool_choice", "tools"];
+
+  test.each([
+    { tools: [named] },
+    { tools: [{ ...named, parameters: schema, strict: true, description: "The weather." }], tool_choice: "required" },
+    { tools: [named], tool_choice: named },
+    { tool_choice: "none", parallel_tool_calls: false, max_tool_calls: 3 },
+    { text: { format: { type: "json_schema", name: "place", schema } } },
+    { text: { format: { type: "json_object" }, verbosity: "low" } },
+    { reasoning: { effort: "low" } },
+    { reasoning: { effort: "minimal", summary: "auto" } },
+    { temperature: 0.5, top_p: 0.1, max_output_tokens: 100, top_logprobs: 0 },
+    { metadata: { a: "b" }, user: "u", safety_identifier: "s", prompt_cache_key: "k" },
+    { truncation: "auto", service_tier: "auto", instructions: "Be brief." },
+    Object.fromEntries([...nothing, ...more].map((field) => [field, null])),
+  ])("%j", async (request) => {
+    const model = { ...replies(said("{}")), formats: ["json_schema" as const, "json_object" as const] };
+    const created = await openApi(core({ model })).create({ input: "Hello", ...request });
+    checkPlainEvents((await created.wire()).split("\n\n").flatMap(eventsOf));
+    checkPlainResponse(await created.response());
+  });
 });
 
 describe("the check", () => {
