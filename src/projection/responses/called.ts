@@ -7,19 +7,9 @@ import type { Citations } from "./citations.js";
 import { parsed } from "./json.js";
 import { type Open, type Output, place } from "./output.js";
 import { itemId } from "./response-id.js";
+import { type Body, type OpenCall, wantedOf } from "./wanted.js";
 import type { Echo, Item } from "./wire.js";
 import type { EventFields, Frame, StageType } from "./wire-events.js";
-
-interface OpenCall {
-  facts: CallFacts;
-  /** Undefined: nothing of it has been shown. */
-  shown: Open | undefined;
-  /** It shows when its turn comes: calls that run one at a time, and one of them may end the response. */
-  isLater: boolean;
-  /** Its input was complete before the response began, and was not read: most such calls never show. */
-  isUnread: boolean;
-  code: string;
-}
 
 interface CalledFor {
   readonly echo: Echo;
@@ -37,38 +27,12 @@ export class Called {
     this.#segment = segment;
   }
 
-  /** Which bodies an event is told with. Others are not read: a run may have thousands of calls that are not the response's. */
-  wants({ payload }: ThreadEvent, isOwn: boolean): readonly Body[] {
-    switch (payload.case) {
-      case "toolCallInputCompleted":
-        return isOwn && this.#calls.has(payload.value.toolCallId) ? ["input"] : [];
-      case "toolCallApprovalRequested":
-      case "toolCallApprovalResolved":
-      case "toolCallStarted":
-        return isOwn && this.#calls.get(payload.value.toolCallId)?.isUnread ? ["input"] : [];
-      case "toolCallComplete":
-        return this.#wantsAtEnd(payload.value, isOwn);
-      default:
-        return [];
-    }
-  }
-
-  /** Whatever a search of the run has found can be cited, also by a later response. */
-  #wantsAtEnd({ toolCallId, outcome }: CallComplete, isOwn: boolean): readonly Body[] {
+  /** Which bodies an event is told with. */
+  wants(event: ThreadEvent, isOwn: boolean): readonly Body[] {
+    const { toolCallId = "" } = (event.payload.value ?? {}) as { readonly toolCallId?: string };
     const call = this.#calls.get(toolCallId);
-    if (!call) return [];
-    const { shape, isAnswered } = call.facts;
-    if (shape === "web_search" || shape === "file_search")
-      return [...this.#lateInput(call, isOwn), ...(outcome === ToolCallOutcome.SUCCEEDED ? (["result"] as const) : [])];
-    if (!isOwn || (!call.shown && !call.isLater)) return [];
-    const { include } = this.#segment.echo;
-    const isCode = shape === "code_interpreter" && include.includes("code_interpreter_call.outputs");
-    const isShown = shape === "mcp" || isAnswered || isCode;
-    return [...this.#lateInput(call, isOwn), ...(isShown ? (["output"] as const) : [])];
+    return call ? wantedOf(event, call, { isOwn, include: this.#segment.echo.include }) : [];
   }
-
-  #lateInput = ({ isLater, isUnread }: OpenCall, isOwn: boolean): readonly Body[] =>
-    isOwn && isLater && isUnread ? ["input"] : [];
 
   /** One that a person is going to be asked for shows as the question first. */
   create({ threadId }: ThreadEvent, created: Created): void {
@@ -223,9 +187,6 @@ export class Called {
 type Payload<Case extends ThreadEvent["payload"]["case"]> = Extract<ThreadEvent["payload"], { case: Case }>["value"];
 type Created = Payload<"toolCallCreated">;
 type CallComplete = Payload<"toolCallComplete">;
-
-/** What an event only tells of. */
-export type Body = "input" | "output" | "result" | "tools";
 
 /** What a call gave: what the model was told, and the result where it is JSON. */
 interface Given {

@@ -1,7 +1,7 @@
 // An event joined with the bodies that it only tells of, as far as the fold wants them.
 import type { ThreadEvent } from "../../thread/event.js";
-import type { Body } from "./called.js";
 import type { Joined } from "./project.js";
+import type { Body } from "./wanted.js";
 import type { McpListedTool } from "./wire.js";
 
 /** Where bodies are read. */

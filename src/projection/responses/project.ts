@@ -9,12 +9,13 @@ import type { ThreadEvent } from "../../thread/event.js";
 import { Role, RunOutcome, TextPurpose, type Usage } from "../../thread/schema.js";
 import { timestampMs } from "../../thread/time.js";
 import type { BuiltInShape } from "./call-shapes.js";
-import { type Body, Called } from "./called.js";
+import { Called } from "./called.js";
 import { Citations } from "./citations.js";
 import { Output } from "./output.js";
 import { type ResponseFacts, responseObject, usageOf } from "./response-object.js";
 import { Spoken } from "./spoken.js";
 import { ToolLists } from "./tool-lists.js";
+import type { Body } from "./wanted.js";
 import type { Echo, McpListedTool, ResponseObject, ResponseStatus } from "./wire.js";
 import type { Frame } from "./wire-events.js";
 
