@@ -10,6 +10,9 @@ import type { Annotation } from "./wire.js";
 /** Different pages, and also names of files, of one run that can be cited. */
 const mostSources = 1_000;
 
+/** How much of one message is looked at, in UTF-16 units: more would hold up the server. */
+const textUnits = 1024 * 1024;
+
 export class Citations {
   readonly #pages = new KnownUrls<FoundPage>();
   readonly #files = new KnownFiles<FoundFile>();
@@ -29,7 +32,7 @@ export class Citations {
   /** In the order of the text. */
   in(text: string): readonly Annotation[] {
     if (this.#pages.size === 0 && this.#files.size === 0) return [];
-    const prose = withoutCodeBlocks(text);
+    const prose = withoutCodeBlocks(text.slice(0, textUnits));
     const pages = this.#pages.mentions(prose, limits.annotations).map(asUrlCitation);
     const files = this.#files.mentions(prose, limits.annotations).map(asFileCitation);
     const cited = [...pages, ...files].sort((a, b) => a.start - b.start).slice(0, limits.annotations);

@@ -5,14 +5,17 @@ export function withoutCodeBlocks(text: string): string {
   if (!/```|~~~/.test(text)) return text;
   let fence: string | undefined;
   return text.replace(/^[^\n]+$/gm, (line) => {
+    const rest = line.replace(margin, "");
     if (fence === undefined) {
-      fence = /^[ \t]*(`{3,}(?=[^`]*$)|~{3,})/.exec(line)?.[1];
+      fence = /^(?:`{3,}(?=[^`]*$)|~{3,})/.exec(rest)?.[0];
       return fence === undefined ? line : blank(line);
     }
-    const end = /^[ \t]*(`{3,}|~{3,})[ \t]*$/.exec(line)?.[1];
-    if (end?.startsWith(fence)) fence = undefined;
+    if (rest.startsWith(fence) && /^(?:`+|~+)\s*$/.test(rest)) fence = undefined;
     return blank(line);
   });
 }
+
+/** Of quotations and lists. */
+const margin = /^(?:[ \t>]|[-*+][ \t]|\d{1,9}[.)][ \t])+/;
 
 const blank = (line: string): string => " ".repeat(line.length);

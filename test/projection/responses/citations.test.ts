@@ -1,6 +1,6 @@
 // What a text cites of what searches have found: each place where it is named, once, and nothing that only looks like it.
 import { describe, expect, test } from "vitest";
-import { Citations } from "../../../src/projection/responses/citations.js";
+import { Citations, inCharacters } from "../../../src/projection/responses/citations.js";
 
 const pages = (...urls: readonly string[]) => {
   const citations = new Citations();
@@ -81,9 +81,20 @@ describe("URLs", () => {
     ["an archive's copy", `https://archive.example/web/2020/${loom}`],
     ["the same host by another scheme", "http://loom.example/"],
     ["a block of code", `\`\`\`sh\ncurl ${loom}\n\`\`\``],
+    ["a block of code in a list", `1. So:\n\n   - \`\`\`sh\n     curl ${loom}\n     \`\`\`\n`],
+    ["a block of code in a quotation", `> \`\`\`\n> ${loom}\n> \`\`\``],
+    ["a block of code with a shorter fence in it", `\`\`\`\`\n\`\`\`\n${loom}\n\`\`\`\``],
     ["a block of code that is not closed", `~~~\n${loom}\n\n${loom}`],
   ])("not: %s", (_, text) => {
     expect(pages(loom).in(text)).toEqual([]);
+  });
+
+  test("behind a block of code in a list", () => {
+    expect(cited(pages(loom), `- \`\`\`\n  ${loom}\n  \`\`\`\n- ${loom}`)).toEqual([[loom, loom]]);
+  });
+
+  test("far behind the start of a text that is too long nothing is looked for", () => {
+    expect(pages(loom).in(`${" ".repeat(1024 * 1024)}${loom}`)).toEqual([]);
   });
 
   test("behind a block of code places are right again", () => {
@@ -148,6 +159,11 @@ describe("files", () => {
     expect(cited(both, "it/policy.md").map(([, id]) => id)).toEqual(["it/policy.md"]);
     expect(cited(both, "policy.md").map(([, id]) => id)).toEqual(["hr/policy.md"]);
   });
+});
+
+test("what was recorded with a message in UTF-16 units is told in characters", () => {
+  const note = { type: "url_citation", start_index: 5, end_index: 7, url: loom, title: "Looms" } as const;
+  expect(inCharacters("🧵🧵 ab", [note])).toEqual([{ ...note, start_index: 3, end_index: 5 }]);
 });
 
 test("pages and files together, in the order of the text", () => {
