@@ -245,7 +245,7 @@ async function serve(
       statusDoor(() => ({ ...status(), ...server.gauges() })),
       createLane(core.threads, { ...config.limits, onUnexpected }),
       createRecordLane(core.threads, { ...config.limits, onUnexpected }),
-      createOpenApiDoor(),
+      createOpenApiDoor({ hasResponses: config.responses.enabled }),
       ...(config.responses.enabled ? [responsesDoor(core, config, onUnexpected)] : []),
     ],
     fallback: createRoutes({

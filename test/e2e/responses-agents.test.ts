@@ -49,7 +49,7 @@ const script: Script = {
           ],
         },
         { expect: { toolResults: 3 }, events: [call("read_file", { path: "missing.txt" })] },
-        { events: [{ text: "I have looked." }] },
+        { events: [{ text: "I have looked into policy.md." }] },
       ],
     },
     {
@@ -145,7 +145,7 @@ describe("tools of the server", () => {
 
   test("not streamed", async () => {
     const result = await runner.run(agentWith(hosted()), "Look into everything");
-    expect(result.finalOutput).toBe("I have looked.");
+    expect(result.finalOutput).toBe("I have looked into policy.md.");
     const items = result.newItems.map(({ rawItem }) => rawItem as { type: string; name?: string });
     expect(items.filter(({ type }) => type === "hosted_tool_call").map(({ type }) => type)).toEqual(kinds);
   });
@@ -157,7 +157,7 @@ describe("tools of the server", () => {
       if (event.type === "raw_model_stream_event" && event.data.type === "model")
         raw.push((event.data.event as { type: string }).type);
     await result.completed;
-    expect(result.finalOutput).toBe("I have looked.");
+    expect(result.finalOutput).toBe("I have looked into policy.md.");
     for (const type of [
       "response.file_search_call.searching",
       "response.file_search_call.completed",
@@ -166,6 +166,7 @@ describe("tools of the server", () => {
       "response.mcp_call.in_progress",
       "response.mcp_call.completed",
       "response.mcp_call.failed",
+      "response.output_text.annotation.added",
     ])
       expect(raw).toContain(type);
     expect(raw).toEqual(eventsIn(wire.last().text()).map(({ type }) => type));

@@ -9,7 +9,7 @@ import type { Script } from "../../src/model/script.js";
 import { type AgentServer, makeAgentServer } from "../fixtures/engine/agent-server.js";
 import { useGate } from "../fixtures/engine/gate.js";
 import { eventsIn, framesIn, sdks, useWire } from "../fixtures/responses/door.js";
-import { checkEvents, isTerminal } from "../fixtures/responses/open-responses.js";
+import { checkEvents, isTerminal, type WireEvent } from "../fixtures/responses/open-responses.js";
 
 const knock = (who: string) => ({ toolCall: { name: "knock", input: { who } } });
 /** Longer than pieces wait to be joined: each is an event of its own. */
@@ -346,6 +346,21 @@ describe.each(sdks)("$sdk", ({ Client }) => {
   });
 });
 
+/** What was cut off stays where it was, as far as it came, and says so; what the run said afterwards is whole. */
+function expectSaidAgain(output: readonly { readonly type: string }[], events: readonly WireEvent[]): void {
+  const messages = output.filter(({ type }) => type === "message") as { type: string; id: string }[];
+  expect(messages.at(-1)).toMatchObject({ status: "completed", content: [{ text: "She is in." }] });
+  expect(messages.at(-2)).toMatchObject({
+    status: "completed",
+    content: [{ text: "I will knock, and then we will see." }],
+  });
+  for (const cut of messages.slice(0, -2)) {
+    const deltas = events.filter((event) => event.type === "response.output_text.delta" && event["item_id"] === cut.id);
+    const text = deltas.map(({ delta }) => delta).join("");
+    expect(cut).toMatchObject({ status: "incomplete", content: [{ text }] });
+  }
+}
+
 describe.each(["continue", "end"])("kill -9 in the middle, after which runs %s", (afterRestart) => {
   test.each([4, 7, 10, 14])(
     "after %i events: the stream goes on to its end, nothing twice",
@@ -368,9 +383,13 @@ describe.each(["continue", "end"])("kill -9 in the middle, after which runs %s",
         checkEvents(events);
         expect(isTerminal(events.at(-1)!)).toBe(true);
         expect(joined(framesIn(await (await fetch(urlOf(id))).text()))).toBe(before + after);
-        const client = new sdks[1].Client({ baseURL: `${killed.url}/v1`, apiKey: "none", fetch: wire.fetch });
-        const ends = await client.responses.stream({ response_id: id }).finalResponse();
-        expect(ends.status).toBe(afterRestart === "end" ? "failed" : "completed");
+        for (const { Client } of sdks) {
+          const client = new Client({ baseURL: `${killed.url}/v1`, apiKey: "none", fetch: wire.fetch });
+          const ends = await client.responses.stream({ response_id: id }).finalResponse();
+          expect(ends.status).toBe(afterRestart === "end" ? "failed" : "completed");
+          expect(ends.output).toMatchObject((await client.responses.retrieve(id)).output);
+          if (afterRestart === "continue") expectSaidAgain(ends.output, events);
+        }
       } finally {
         await killed.remove();
       }

@@ -13,6 +13,8 @@ const call = (name: string, input: object | string) => ({ toolCall: { name, inpu
 const weatherIn = (town: string) => call("get_weather", { town });
 const code = 'console.log("hello");\n6 * 7';
 const search = call("web_search", { query: "looms" });
+const cited = "Looms weave ([loom.example](https://loom.example/)). See https://loom.example.";
+const quoted = "Within 30 days (policy.md:3), says `policy.md`.";
 
 const script: Script = {
   chunk: 7,
@@ -63,7 +65,7 @@ const script: Script = {
     },
     {
       user: { exact: "Search" },
-      replies: [{ events: [search] }, { expect: { lastTool: "A page" }, events: [{ text: "Found." }] }],
+      replies: [{ events: [search] }, { expect: { lastTool: "A page" }, events: [{ text: cited }] }],
     },
     {
       user: { exact: "Search twice" },
@@ -71,7 +73,7 @@ const script: Script = {
     },
     {
       user: { exact: "Refunds?" },
-      replies: [{ events: [call("file_search", { query: "refund" })] }, { events: [{ text: "Within 30 days." }] }],
+      replies: [{ events: [call("file_search", { query: "refund" })] }, { events: [{ text: quoted }] }],
     },
     {
       user: { exact: "Compute" },
@@ -145,6 +147,33 @@ const answerTo = ({ call_id }: Record<string, string>, output: string) => ({
   call_id: call_id!,
   output,
 });
+type Answer = OpenAI.Responses.Response;
+const annotationsOf = ({ output }: Pick<Answer, "output">): unknown[] =>
+  output
+    .flatMap((item) => (item.type === "message" ? item.content : []))
+    .flatMap((part) => {
+      return part.type === "output_text" ? part.annotations : [];
+    });
+
+/** Its events come in order between the text and its end, and stand in all that tells of the message; so they do when it is read again. */
+async function expectCited(client: OpenAI, answer: Answer): Promise<void> {
+  const text = wire.last().text();
+  const events = eventsIn(text);
+  const annotations = annotationsOf(answer);
+  const added = events.filter(({ type }) => type === "response.output_text.annotation.added");
+  expect(added.map(({ annotation }) => annotation)).toEqual(annotations);
+  expect(added.map(({ annotation_index }) => annotation_index)).toEqual(annotations.map((_, index) => index));
+  const types = events.map(({ type }) => type);
+  const [first, last] = [added[0]!.sequence_number, added.at(-1)!.sequence_number];
+  expect([types[first - 1], types[last + 1]]).toEqual(["response.output_text.delta", "response.output_text.done"]);
+  expect(events[last + 2]).toMatchObject({ type: "response.content_part.done", part: { annotations } });
+  expect(events[last + 3]).toMatchObject({ type: "response.output_item.done", item: { content: [{ annotations }] } });
+  expect(annotationsOf(await client.responses.retrieve(answer.id))).toEqual(annotations);
+  const resumed = await client.responses.retrieve(answer.id, { stream: true, starting_after: first });
+  for await (const _ of resumed);
+  expect(text.endsWith(wire.last().text())).toBe(true);
+}
+
 const typesOf = () => eventsIn(wire.last().text()).map(({ type }) => type);
 
 describe.each(sdks)("$sdk", ({ Client }) => {
@@ -378,6 +407,28 @@ describe.each(sdks)("$sdk", ({ Client }) => {
       ]);
       const plain = await client.responses.create({ input: "Search", tools });
       expect(plain.output[0]).not.toHaveProperty("action.sources");
+    });
+
+    test("what the answer names of what was found is cited, the same in every way to read it", async () => {
+      const client = open();
+      const url = { type: "url_citation", url: "https://loom.example/", title: "A page" };
+      const found = await run(client, { input: "Search", tools: [{ type: "web_search" as const }] });
+      expect(annotationsOf(found)).toEqual([
+        { ...url, start_index: 12, end_index: 51 },
+        { ...url, start_index: 57, end_index: 77 },
+      ]);
+      await expectCited(client, found);
+      const file = { type: "file_citation", file_id: "handbook/policy.md", filename: "policy.md" };
+      const tools = [{ type: "file_search" as const, vector_store_ids: [] }];
+      const read = await run(client, { input: "Refunds?", tools });
+      expect(annotationsOf(read)).toEqual([
+        { ...file, index: 27 },
+        { ...file, index: 45 },
+      ]);
+      await expectCited(client, read);
+      // Who keeps the conversation sends them back.
+      const input = [...(read.output as []), { role: "user" as const, content: "Compute" }];
+      expect((await client.responses.create({ input })).status).toBe("completed");
     });
 
     test("file_search: passages of what was indexed, where they are asked for", async () => {

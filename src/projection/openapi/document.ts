@@ -19,7 +19,13 @@ export const describedServices: readonly DescService[] = [
   DocumentService,
 ];
 
-export function openApiDocument(): Schema {
+/** What a server can be without. */
+export interface Surface {
+  /** It speaks the Responses API. */
+  readonly hasResponses: boolean;
+}
+
+export function openApiDocument({ hasResponses }: Surface = { hasResponses: true }): Schema {
   const messages = new ProtoSchemas(comments);
   const rpcs = rpcPaths(describedServices, messages);
   return {
@@ -27,25 +33,30 @@ export function openApiDocument(): Schema {
     info: {
       title: "Heddle",
       version: "1",
-      description: "Tool calls of agents, live: the Responses API, and every RPC of heddle.v1 as Connect's JSON.",
+      description: `Tool calls of agents, live: ${hasResponses ? "the Responses API, and " : ""}every RPC of heddle.v1 as Connect's JSON.`,
       license: { name: "Apache-2.0", identifier: "Apache-2.0" },
     },
     security: [{ bearer: [] }, {}],
     tags: [
-      { name: "Responses", description: "OpenAI's Responses API over threads." },
+      ...(hasResponses ? [{ name: "Responses", description: "OpenAI's Responses API over threads." }] : []),
       { name: "Server", description: "The server itself." },
       ...describedServices.map(({ typeName }) => ({ name: typeName, ...messages.describe(typeName) })),
     ],
-    paths: { ...responsePaths, ...serverPaths, ...rpcs },
+    paths: { ...(hasResponses && responsePaths), ...serverPaths, ...rpcs },
     components: {
       securitySchemes: { bearer: { type: "http", scheme: "bearer" } },
-      schemas: { ...responseSchemas(), ...sorted(messages.schemas), ConnectError: connectError, Status: status },
+      schemas: {
+        ...(hasResponses && responseSchemas()),
+        ...sorted(messages.schemas),
+        ConnectError: connectError,
+        Status: status,
+      },
     },
   };
 }
 
-/** As it is served, and kept in docs/. */
-export const openApiText = (): string => `${JSON.stringify(openApiDocument(), null, 2)}\n`;
+/** As it is served; the one of a server that has everything is kept in docs/. */
+export const openApiText = (surface?: Surface): string => `${JSON.stringify(openApiDocument(surface), null, 2)}\n`;
 
 const serverPaths: Readonly<Record<string, Schema>> = {
   "/healthz": {

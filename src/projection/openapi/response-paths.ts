@@ -1,7 +1,8 @@
 // The Responses API as paths of the document. Its shapes are those that the code checks requests with, and that tests check answers with.
 import { z } from "zod";
+import { eventShapes } from "../responses/event-shape.js";
 import { requestShape } from "../responses/request-shape.js";
-import { answerShapes, eventShapes } from "../responses/wire-shape.js";
+import { answerShapes } from "../responses/wire-shape.js";
 import { reference, type Schema } from "./proto-schema.js";
 
 /** Of an event: `ResponseOutputTextDeltaEvent`. */

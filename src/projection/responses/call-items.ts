@@ -2,6 +2,8 @@
 import { ToolCallOutcome } from "../../thread/schema.js";
 import type { ShapedCall } from "./call-shapes.js";
 import { shapeEvents } from "./call-shapes.js";
+import { passagesOf, sourcesOf } from "./found.js";
+import { parsed, textOf } from "./json.js";
 import { itemId } from "./response-id.js";
 import type { Item, ItemStatus, McpError } from "./wire.js";
 
@@ -81,13 +83,15 @@ function itemOf(call: CallFacts, status: ItemStatus, ended: CallOutcome | undefi
       if (!ended) return { id, type: "web_search_call", status };
       const query = textOf(parsed(call.input), "query");
       const queries = query === "" ? [] : [query];
-      const sources = ended.include.includes("web_search_call.action.sources") ? { sources: sourcesOf(ended) } : {};
+      const sources = ended.include.includes("web_search_call.action.sources")
+        ? { sources: sourcesOf(ended.result) }
+        : {};
       return { id, type: "web_search_call", status, action: { type: "search", query, queries, ...sources } };
     }
     case "file_search": {
       const query = ended ? textOf(parsed(call.input), "query") : "";
       const isWanted = ended?.include.includes("file_search_call.results") && status === "completed";
-      const results = ended && isWanted ? passagesOf(ended) : null;
+      const results = ended && isWanted ? passagesOf(ended.result) : null;
       return { id, type: "file_search_call", status, queries: query === "" ? [] : [query], results };
     }
     case "code_interpreter": {
@@ -106,41 +110,4 @@ function mcpError({ error, output }: CallOutcome): McpError {
   if (kind === "protocol_error") return { type: "mcp_protocol_error", code: Number(code) || 0, message };
   if (kind === "http_error") return { type: "http_error", code: Number(code) || 0, message };
   return { type: "mcp_tool_execution_error", content: [{ type: "text", text: output || message }] };
-}
-
-type Json = Readonly<Record<string, unknown>>;
-
-export function parsed(text: string): Json {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isObject(value) ? value : {};
-  } catch {
-    return {};
-  }
-}
-
-const isObject = (value: unknown): value is Json => typeof value === "object" && value !== null;
-
-const textOf = (value: Json, field: string): string => (typeof value[field] === "string" ? value[field] : "");
-
-const listOf = (value: unknown, field: string): readonly Json[] => {
-  const list = isObject(value) ? value[field] : undefined;
-  return Array.isArray(list) ? list.filter(isObject) : [];
-};
-
-const sourcesOf = ({ result }: CallOutcome): unknown[] =>
-  listOf(result, "results").map((found) => ({ type: "url", url: textOf(found, "url") }));
-
-/** Scores are from 0 to 1 here, and compare within one answer: the best one is the measure. */
-function passagesOf({ result }: CallOutcome): unknown[] {
-  const passages = listOf(result, "passages");
-  const scoreOf = ({ score }: Json): number => (typeof score === "number" ? Math.max(0, score) : 0);
-  const best = Math.max(1, ...passages.map(scoreOf));
-  return passages.map((passage) => ({
-    file_id: `${textOf(passage, "collection")}/${textOf(passage, "document")}`,
-    filename: textOf(passage, "document"),
-    score: scoreOf(passage) / best,
-    text: textOf(passage, "text"),
-    attributes: {},
-  }));
 }

@@ -3,21 +3,22 @@
 import type { ThreadEvent } from "../../thread/event.js";
 import type { ItemPrefix } from "./response-id.js";
 import type { Echo } from "./wire.js";
+import type { StageWith } from "./wire-events.js";
 
 export type CallShape = "function" | "mcp" | "web_search" | "file_search" | "code_interpreter";
 
 interface ShapeEvents {
   readonly prefix: ItemPrefix;
   /** Right behind the item. */
-  readonly begun?: string;
-  readonly inputDelta?: string;
-  readonly inputDone?: string;
-  readonly codeDelta?: string;
-  readonly codeDone?: string;
-  readonly started?: string;
-  readonly succeeded?: string;
+  readonly begun?: StageWith<never>;
+  readonly inputDelta?: StageWith<"delta">;
+  readonly inputDone?: StageWith<"arguments">;
+  readonly codeDelta?: StageWith<"delta">;
+  readonly codeDone?: StageWith<"code">;
+  readonly started?: StageWith<never>;
+  readonly succeeded?: StageWith<never>;
   /** Only MCP has one: a failed search or interpreter ends with the item's status alone. */
-  readonly failed?: string;
+  readonly failed?: StageWith<never>;
 }
 
 export const shapeEvents: Readonly<Record<CallShape, ShapeEvents>> = {

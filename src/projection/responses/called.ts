@@ -8,30 +8,23 @@ import {
   type CallOutcome,
   endedItem,
   givenItem,
-  parsed,
   standingItem,
   statusOf,
   wasCutOff,
 } from "./call-items.js";
 import { type BuiltInShape, isNamed, shapeEvents, shapeOf } from "./call-shapes.js";
+import type { Citations } from "./citations.js";
+import { isJson, parsed } from "./json.js";
 import { type Open, type Output, place } from "./output.js";
 import { itemId } from "./response-id.js";
+import { type Body, type OpenCall, wantedOf } from "./wanted.js";
 import type { Echo, Item } from "./wire.js";
-
-interface OpenCall {
-  facts: CallFacts;
-  /** Undefined: nothing of it has been shown. */
-  shown: Open | undefined;
-  /** It shows when its turn comes: calls that run one at a time, and one of them may end the response. */
-  isLater: boolean;
-  code: string;
-  /** Of a function: how far the item has come. It is done with its input, unless that may have been cut off. */
-  input: "open" | "complete" | "given";
-}
+import type { EventFields, Frame, StageType } from "./wire-events.js";
 
 interface CalledFor {
   readonly echo: Echo;
   readonly builtIn: BuiltInShape;
+  readonly citations: Citations;
 }
 
 export class Called {
@@ -44,6 +37,13 @@ export class Called {
     this.#segment = segment;
   }
 
+  /** Which bodies an event is told with. */
+  wants(event: ThreadEvent, isOwn: boolean): readonly Body[] {
+    const { toolCallId = "" } = (event.payload.value ?? {}) as { readonly toolCallId?: string };
+    const call = this.#calls.get(toolCallId);
+    return call ? wantedOf(event, call, { isOwn, include: this.#segment.echo.include }) : [];
+  }
+
   /** One that a person is going to be asked for shows as the question first. */
   create({ threadId }: ThreadEvent, created: Created): void {
     const { toolCallId, needsApproval } = created;
@@ -51,7 +51,7 @@ export class Called {
     if (this.#out.isOwn && !isNamed(shaped, this.#segment.echo)) return;
     const facts: CallFacts = { ...shaped, toolCallId, threadId, input: "", wasAsked: false };
     const isLater = !this.#out.isOwn || (!this.#segment.echo.parallel_tool_calls && this.#calls.size > 0);
-    const call: OpenCall = { facts, shown: undefined, isLater, code: "", input: "open" };
+    const call: OpenCall = { facts, shown: undefined, isLater, isUnread: false, code: "", input: "open" };
     this.#calls.set(toolCallId, call);
     const isAsked = needsApproval && (shaped.shape === "mcp" || shaped.isAnswered);
     if (!isLater && !isAsked) this.#show(call);
@@ -59,7 +59,7 @@ export class Called {
 
   #show(call: OpenCall): Open {
     call.shown = this.#out.add(begunItem(call.facts), () => standingItem(call.facts, codeOf(call)));
-    this.#tell(call, shapeEvents[call.facts.shape].begun);
+    this.#tell(call, shapeEvents[call.facts.shape].begun, {});
     return call.shown;
   }
 
@@ -94,8 +94,17 @@ export class Called {
     const call = this.#calls.get(toolCallId);
     if (!call) return;
     call.facts = { ...call.facts, input: input ?? call.facts.input };
+    call.isUnread = !this.#out.isOwn;
     call.input = "complete";
     this.#tellInput(call);
+  }
+
+  /** What was not read when it was complete. */
+  inputRead(toolCallId: string, input: string | undefined): void {
+    const call = this.#calls.get(toolCallId);
+    if (!call || input === undefined) return;
+    call.facts = { ...call.facts, input };
+    call.isUnread = false;
   }
 
   #tellInput(call: OpenCall): void {
@@ -159,6 +168,7 @@ export class Called {
     const call = this.#calls.get(completed.toolCallId);
     this.#calls.delete(completed.toolCallId);
     const { outcome, error, summary } = completed;
+    if (call && outcome === ToolCallOutcome.SUCCEEDED) this.#segment.citations.know(call.facts.shape, result);
     // What never came to its turn has nothing to show.
     if (call && (statusOf(completed) !== "incomplete" || wasCutOff(completed))) this.#showLate(call);
     if (!call?.shown) return;
@@ -194,8 +204,12 @@ export class Called {
   }
 
   /** A stage of a call: with the tool's name, so that nobody needs to keep the item. */
-  #tell({ facts, shown }: OpenCall, type: string | undefined, more: object = {}): void {
-    if (type && shown) this.#out.emit({ type, ...place(shown), name: facts.name, ...more });
+  #tell<Type extends StageType>(
+    { facts, shown }: OpenCall,
+    type: Type | undefined,
+    more: Omit<EventFields[Type], "item_id" | "output_index" | "name">,
+  ): void {
+    if (type && shown) this.#out.emit({ type, ...place(shown), name: facts.name, ...more } as Frame);
   }
 }
 
@@ -207,15 +221,6 @@ type CallComplete = Payload<"toolCallComplete">;
 interface Given {
   readonly output?: string;
   readonly result?: unknown;
-}
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 const codeOf = ({ facts, code }: OpenCall): string => String(parsed(facts.input)["code"] ?? code);

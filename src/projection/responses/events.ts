@@ -1,12 +1,14 @@
 // The events of a response as they leave: numbered from 0 without a gap, at this one place, and encoded. The same response gives the
 // same bytes whenever it is read.
 import type { Responses, StoredResponse } from "../../responses.js";
+import type { ThreadEvent } from "../../thread/event.js";
+import { ClosingReason } from "../../thread/schema.js";
 import type { BuiltInShape } from "./call-shapes.js";
 import { type Bodies, join } from "./join.js";
 import { ResponseFold } from "./project.js";
 import type { ResponseRecord } from "./request.js";
 import { responseId } from "./response-id.js";
-import type { Frame } from "./wire.js";
+import type { Frame } from "./wire-events.js";
 
 export interface NumberedFrame {
   readonly number: number;
@@ -29,12 +31,28 @@ export async function* eventsOf(
   const { first, inputEnd } = stored;
   const fold = new ResponseFold({ id: responseId(stored), echo, first, inputEnd, builtIn });
   let number = 0;
-  for await (const event of responses.follow(stored, signal)) {
-    if (event.sequence === 0n) continue;
-    for (const frame of fold.take(await join(event, bodies))) yield { number: number++, frame };
+  for await (const event of eventsOfRun(stored, responses, signal)) {
+    for (const frame of fold.take(await join(event, fold.wants(event), bodies))) yield { number: number++, frame };
     if (fold.isOver) break;
   }
   return fold;
+}
+
+/** Streams of a thread end when they are old, and whoever follows goes on where it was. A response is followed to its end all the same. */
+async function* eventsOfRun(
+  stored: StoredResponse,
+  responses: Responses,
+  signal: AbortSignal,
+): AsyncGenerator<ThreadEvent> {
+  for (let next = stored.runStarted, isOld = true; isOld; ) {
+    isOld = false;
+    for await (const event of responses.follow({ ...stored, runStarted: next }, signal)) {
+      if (event.payload.case === "closing") isOld = event.payload.value.reason === ClosingReason.MAX_AGE;
+      if (event.sequence === 0n) continue;
+      next = event.sequence + 1n;
+      yield event;
+    }
+  }
 }
 
 /** One event in the protocol's own form. */

@@ -1,6 +1,7 @@
 // What a response has put out so far: its items, and the events that an event of the log makes of it. What belongs to another segment of
 // the run is neither kept nor told.
-import type { Frame, Item } from "./wire.js";
+import type { Item } from "./wire.js";
+import type { EventFields, Frame } from "./wire-events.js";
 
 /** An item that is not done. */
 export interface Open {
@@ -37,7 +38,7 @@ export class Output {
     return open;
   }
 
-  done({ index }: Open, item: Item, words: object = {}): void {
+  done({ index }: Open, item: Item, words: Pick<EventFields["response.output_item.done"], "heddle"> = {}): void {
     if (!this.isOwn) return;
     this.#items[index] = item;
     this.#standing.delete(index);

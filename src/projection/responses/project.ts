@@ -10,16 +10,19 @@ import { Role, RunOutcome, TextPurpose, type Usage } from "../../thread/schema.j
 import { timestampMs } from "../../thread/time.js";
 import type { BuiltInShape } from "./call-shapes.js";
 import { Called } from "./called.js";
+import { Citations } from "./citations.js";
 import { Output } from "./output.js";
 import { type ResponseFacts, responseObject, usageOf } from "./response-object.js";
 import { Spoken } from "./spoken.js";
 import { ToolLists } from "./tool-lists.js";
-import type { Echo, Frame, McpListedTool, ResponseStatus } from "./wire.js";
+import type { Body } from "./wanted.js";
+import type { Echo, McpListedTool, ResponseObject, ResponseStatus } from "./wire.js";
+import type { Frame } from "./wire-events.js";
 
 /** An event with what it only summarises. */
 export interface Joined {
   readonly event: ThreadEvent;
-  /** Of an input that is complete: the whole. */
+  /** Of an input that is complete: the whole. Also of a call that shows only now. */
   readonly input?: string;
   /** Of a call that is over: what the model was told, and the result where it is JSON. */
   readonly output?: string;
@@ -41,7 +44,8 @@ export interface SegmentFacts {
 export class ResponseFold {
   readonly #segment: SegmentFacts;
   readonly #out = new Output();
-  readonly #spoken = new Spoken(this.#out);
+  readonly #citations = new Citations();
+  readonly #spoken = new Spoken(this.#out, this.#citations);
   readonly #called: Called;
   readonly #lists = new ToolLists(this.#out);
   #usageBefore: Usage | undefined;
@@ -49,13 +53,13 @@ export class ResponseFold {
 
   constructor(segment: SegmentFacts) {
     this.#segment = segment;
-    this.#called = new Called(this.#out, segment);
+    this.#called = new Called(this.#out, { ...segment, citations: this.#citations });
     const status: ResponseStatus = segment.echo.background ? "queued" : "in_progress";
     this.#facts = { createdAt: 0, completedAt: null, status, usage: null, error: null, incomplete: null };
   }
 
   /** As it stands: items that are not done with what there is of them. One that was called off has no output any more. */
-  response(): Readonly<Record<string, unknown>> {
+  response(): ResponseObject {
     const { id, echo } = this.#segment;
     const output = this.#facts.status === "cancelled" ? [] : this.#out.items;
     return responseObject({ ...this.#facts, id, output }, echo);
@@ -67,14 +71,27 @@ export class ResponseFold {
     return status !== "queued" && status !== "in_progress";
   }
 
+  /** The bodies that `take` makes something of. */
+  wants(event: ThreadEvent): readonly Body[] {
+    if (this.isOver || this.#isInput(event)) return [];
+    const { payload, sequence } = event;
+    if (payload.case === "toolDiscoveryComplete")
+      return payload.value.success && this.#lists.has(payload.value.discoveryId) ? ["tools"] : [];
+    return this.#called.wants(event, sequence >= this.#segment.first);
+  }
+
   take(joined: Joined): readonly Frame[] {
     const { event } = joined;
     if (this.isOver) return [];
     this.#out.isOwn = event.sequence >= this.#segment.first;
     if (event.sequence === this.#segment.first) this.#begin(event);
-    // What the request said is not what the response says.
-    if (event.sequence > this.#segment.inputEnd || !this.#out.isOwn) this.#step(joined);
+    if (!this.#isInput(event)) this.#step(joined);
     return this.#out.takeFrames();
+  }
+
+  /** What the request said is not what the response says. */
+  #isInput({ sequence }: ThreadEvent): boolean {
+    return sequence >= this.#segment.first && sequence <= this.#segment.inputEnd;
   }
 
   #begin({ time }: ThreadEvent): void {
@@ -120,15 +137,19 @@ export class ResponseFold {
         this.#called.inputDone(payload.value.toolCallId, joined.input);
         break;
       case "toolCallApprovalRequested":
+        this.#called.inputRead(payload.value.toolCallId, joined.input);
         this.#called.ask(payload.value.toolCallId);
         break;
       case "toolCallApprovalResolved":
+        this.#called.inputRead(payload.value.toolCallId, joined.input);
         this.#called.answered(payload.value.toolCallId, payload.value.decision);
         break;
       case "toolCallStarted":
+        this.#called.inputRead(payload.value.toolCallId, joined.input);
         this.#called.start(payload.value.toolCallId, payload.value.summary);
         break;
       case "toolCallComplete":
+        this.#called.inputRead(payload.value.toolCallId, joined.input);
         this.#called.complete(joined, payload.value);
         break;
       case "toolDiscoveryStarted":
@@ -175,7 +196,7 @@ export class ResponseFold {
       error: end.error ?? null,
       incomplete: end.incomplete ?? null,
     };
-    const type = end.status === "cancelled" ? "response.failed" : `response.${end.status}`;
+    const type = end.status === "cancelled" ? "response.failed" : (`response.${end.status}` as const);
     this.#out.emit({ type, response: this.response() });
   }
 }

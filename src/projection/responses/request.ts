@@ -121,7 +121,7 @@ function echoedText(text: ResponseRequest["text"]): unknown {
   const { format, verbosity } = text ?? {};
   const said =
     format?.type === "json_schema"
-      ? { ...format, description: format.description ?? null, strict: format.strict ?? null }
+      ? { ...format, description: format.description ?? null, strict: format.strict ?? false }
       : (format ?? { type: "text" });
   return { format: said, ...(verbosity && { verbosity }) };
 }

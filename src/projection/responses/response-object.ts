@@ -1,6 +1,6 @@
 // The response itself: every key of it, also where there is nothing to say (strict clients look for them).
 import type { Usage } from "../../thread/schema.js";
-import type { Echo, Item, ResponseStatus, ResponseUsage } from "./wire.js";
+import type { Echo, Item, ResponseObject, ResponseStatus, ResponseUsage } from "./wire.js";
 
 export interface ResponseFacts {
   readonly id: string;
@@ -14,7 +14,7 @@ export interface ResponseFacts {
   readonly incomplete: string | null;
 }
 
-export function responseObject(facts: ResponseFacts, echo: Echo): Readonly<Record<string, unknown>> {
+export function responseObject(facts: ResponseFacts, echo: Echo): ResponseObject {
   const { include: _, ...said } = echo;
   return {
     id: facts.id,

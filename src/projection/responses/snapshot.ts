@@ -14,7 +14,7 @@ export async function folded(
   const { first, inputEnd } = stored;
   const fold = new ResponseFold({ id: responseId(stored), echo, first, inputEnd, builtIn });
   for await (const event of responses.stored(stored)) {
-    if (event.sequence > 0n) fold.take(await join(event, bodies));
+    if (event.sequence > 0n) fold.take(await join(event, fold.wants(event), bodies));
     if (fold.isOver) break;
   }
   return fold;

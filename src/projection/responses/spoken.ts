@@ -1,5 +1,6 @@
 // What the model says and thinks, as items of a response.
 import type { ThreadEvent } from "../../thread/event.js";
+import { type Citations, inCharacters } from "./citations.js";
 import { type Open, type Output, place } from "./output.js";
 import { itemId } from "./response-id.js";
 import type { Annotation, ContentPart, MessageItem, ReasoningItem } from "./wire.js";
@@ -15,13 +16,15 @@ interface OpenMessage extends OpenText {
 
 export class Spoken {
   readonly #out: Output;
+  readonly #citations: Citations;
   readonly #messages = new Map<string, OpenMessage>();
   readonly #reasonings = new Map<string, OpenText>();
   /** Said to its end, but not done: whether it was cut off shows in the event behind it. */
   #said: { readonly open: Open; readonly item: MessageItem } | undefined;
 
-  constructor(out: Output) {
+  constructor(out: Output, citations: Citations) {
     this.#out = out;
+    this.#citations = citations;
   }
 
   open(messageId: string): void {
@@ -74,13 +77,19 @@ export class Spoken {
 
   #endText(open: OpenMessage, completed: Completed): ContentPart {
     const at = { ...place(open), content_index: 0 };
-    const annotations = completed.annotations.map(citation);
+    const annotations = this.#cited(open.text, completed);
     for (const [annotation_index, annotation] of annotations.entries())
       this.#out.emit({ type: "response.output_text.annotation.added", ...at, annotation_index, annotation });
     this.#out.emit({ type: "response.output_text.done", ...at, text: open.text, logprobs: [] });
     const part = textPart(open.text, annotations);
     this.#out.emit({ type: "response.content_part.done", ...at, part });
     return part;
+  }
+
+  /** What was recorded with the message; otherwise what its text names. */
+  #cited(text: string, { annotations }: Completed): readonly Annotation[] {
+    if (!this.#out.isOwn) return [];
+    return annotations.length > 0 ? inCharacters(text, annotations.map(citation)) : this.#citations.in(text);
   }
 
   /** A refusal is a part of its own. */
@@ -119,7 +128,7 @@ export class Spoken {
     const thought = () => [{ type: "summary_text" as const, text: open.text }];
     const open: OpenText = { ...this.#out.add(item, () => ({ ...item, summary: thought() })), text: "" };
     this.#reasonings.set(reasoningId, open);
-    const part = { type: "summary_text", text: "" };
+    const part = { type: "summary_text" as const, text: "" };
     this.#out.emit({ type: "response.reasoning_summary_part.added", ...place(open), summary_index: 0, part });
     return open;
   }

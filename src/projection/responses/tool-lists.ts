@@ -12,6 +12,8 @@ export class ToolLists {
     this.#out = out;
   }
 
+  has = (discoveryId: string): boolean => this.#discoveries.has(discoveryId);
+
   open({ discoveryId, serverLabel }: { discoveryId: string; serverLabel: string }): void {
     if (!this.#out.isOwn) return;
     const id = itemId("mcpl", discoveryId);

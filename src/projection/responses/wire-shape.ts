@@ -1,28 +1,39 @@
-// Shapes of what leaves: items, the response, every event of a stream, errors and lists. They are what /openapi.json shows. The
-// compiler holds items to wire.ts; tests hold the whole to what servers really send.
+// Shapes of what leaves: items, the response, errors and lists; the events of a stream are in event-shape.ts. They are what /openapi.json
+// shows. The compiler holds items to wire.ts; tests hold the whole to what servers really send.
 import { z } from "zod";
 import type { Item } from "./wire.js";
 
-const text = z.string();
-const index = z.int().min(0);
+export const text = z.string();
+export const index = z.int().min(0);
 const status = z.enum(["in_progress", "searching", "interpreting", "completed", "incomplete", "failed"]);
 const json = z.unknown();
 
-const annotation = z.strictObject({
-  type: z.literal("url_citation"),
-  start_index: index,
-  end_index: index,
-  url: text,
-  title: text,
-});
+export const annotation = z.discriminatedUnion("type", [
+  z.strictObject({
+    type: z.literal("url_citation"),
+    start_index: index.describe("In characters, from the start of the text."),
+    end_index: index.describe("Exclusive."),
+    url: text,
+    title: text,
+  }),
+  z.strictObject({
+    type: z.literal("file_citation"),
+    index: index.describe("Right behind the words that name the file, in characters."),
+    file_id: text,
+    filename: text,
+  }),
+]);
 const outputText = z.strictObject({
   type: z.literal("output_text"),
   text,
   annotations: z.array(annotation),
   logprobs: z.tuple([]),
 });
-const part = z.discriminatedUnion("type", [outputText, z.strictObject({ type: z.literal("refusal"), refusal: text })]);
-const summaryPart = z.strictObject({ type: z.literal("summary_text"), text });
+export const part = z.discriminatedUnion("type", [
+  outputText,
+  z.strictObject({ type: z.literal("refusal"), refusal: text }),
+]);
+export const summaryPart = z.strictObject({ type: z.literal("summary_text"), text });
 
 const items = {
   MessageItem: z.strictObject({
@@ -109,7 +120,7 @@ const items = {
   }),
 } as const satisfies Readonly<Record<string, z.ZodType<Item>>>;
 
-const item = z.discriminatedUnion("type", [
+export const item = z.discriminatedUnion("type", [
   items.MessageItem,
   items.ReasoningItem,
   items.FunctionCallItem,
@@ -134,7 +145,7 @@ const usage = z.strictObject({
 });
 
 /** Every key is there, also where there is nothing to say. */
-const response = z.strictObject({
+export const response = z.strictObject({
   id: text,
   object: z.literal("response"),
   created_at: z.int(),
@@ -168,66 +179,6 @@ const response = z.strictObject({
   prompt_cache_key: text.nullable(),
   user: text.nullable(),
 });
-
-const heddle = z.strictObject({ summary: text }).describe("What the tool does or has done, in words for a person.");
-
-const event = <Type extends string, Fields extends z.core.$ZodLooseShape>(type: Type, fields: Fields) =>
-  z.strictObject({ type: z.literal(type), sequence_number: index, ...fields });
-
-const whole = { response };
-const place = { item_id: text, output_index: index };
-const inText = { ...place, content_index: index };
-const inSummary = { ...place, summary_index: index };
-/** Of a call: with the tool's name, and sometimes with words. */
-const stage = { ...place, name: text, heddle: heddle.optional() };
-
-const fields: Readonly<Record<string, z.core.$ZodLooseShape>> = {
-  "response.created": whole,
-  "response.queued": whole,
-  "response.in_progress": whole,
-  "response.completed": whole,
-  "response.failed": whole,
-  "response.incomplete": whole,
-  "response.output_item.added": { output_index: index, item, heddle: heddle.optional() },
-  "response.output_item.done": { output_index: index, item, heddle: heddle.optional() },
-  "response.content_part.added": { ...inText, part },
-  "response.content_part.done": { ...inText, part },
-  "response.output_text.delta": { ...inText, delta: text, logprobs: z.tuple([]) },
-  "response.output_text.annotation.added": { ...inText, annotation_index: index, annotation },
-  "response.output_text.done": { ...inText, text, logprobs: z.tuple([]) },
-  "response.refusal.delta": { ...inText, delta: text },
-  "response.refusal.done": { ...inText, refusal: text },
-  "response.reasoning_summary_part.added": { ...inSummary, part: summaryPart },
-  "response.reasoning_summary_part.done": { ...inSummary, part: summaryPart },
-  "response.reasoning_summary_text.delta": { ...inSummary, delta: text },
-  "response.reasoning_summary_text.done": { ...inSummary, text },
-  "response.function_call_arguments.delta": { ...stage, delta: text },
-  "response.function_call_arguments.done": { ...stage, arguments: text },
-  "response.mcp_call_arguments.delta": { ...stage, delta: text },
-  "response.mcp_call_arguments.done": { ...stage, arguments: text },
-  "response.mcp_call.in_progress": stage,
-  "response.mcp_call.completed": stage,
-  "response.mcp_call.failed": stage,
-  "response.mcp_list_tools.in_progress": stage,
-  "response.mcp_list_tools.completed": stage,
-  "response.mcp_list_tools.failed": stage,
-  "response.web_search_call.in_progress": stage,
-  "response.web_search_call.searching": stage,
-  "response.web_search_call.completed": stage,
-  "response.file_search_call.in_progress": stage,
-  "response.file_search_call.searching": stage,
-  "response.file_search_call.completed": stage,
-  "response.code_interpreter_call.in_progress": stage,
-  "response.code_interpreter_call_code.delta": { ...stage, delta: text },
-  "response.code_interpreter_call_code.done": { ...stage, code: text },
-  "response.code_interpreter_call.interpreting": stage,
-  "response.code_interpreter_call.completed": stage,
-};
-
-/** By type. */
-export const eventShapes: Readonly<Record<string, z.ZodType>> = Object.fromEntries(
-  Object.entries(fields).map(([type, own]) => [type, event(type, own)]),
-);
 
 const model = z.strictObject({ id: text, object: z.literal("model"), created: z.int(), owned_by: text });
 const list = <Data extends z.ZodType>(data: Data) => z.strictObject({ object: z.literal("list"), data: z.array(data) });

@@ -1,15 +1,25 @@
-// The words of the Responses API, as far as Heddle speaks them: items, the response itself, and the events of a stream. Field names
-// are the protocol's.
+// The words of the Responses API, as far as Heddle speaks them: items, and the response itself. Field names are the protocol's. The events
+// of a stream are in wire-events.ts.
 
 export type ItemStatus = "in_progress" | "searching" | "interpreting" | "completed" | "incomplete" | "failed";
 
-export interface Annotation {
-  readonly type: "url_citation";
-  readonly start_index: number;
-  readonly end_index: number;
-  readonly url: string;
-  readonly title: string;
-}
+/** Places are counted in characters. */
+export type Annotation =
+  | {
+      readonly type: "url_citation";
+      readonly start_index: number;
+      /** Exclusive. */
+      readonly end_index: number;
+      readonly url: string;
+      readonly title: string;
+    }
+  | {
+      readonly type: "file_citation";
+      /** Right behind the words that name the file. */
+      readonly index: number;
+      readonly file_id: string;
+      readonly filename: string;
+    };
 
 export type ContentPart =
   | {
@@ -28,11 +38,16 @@ export interface MessageItem {
   readonly content: readonly ContentPart[];
 }
 
+export interface SummaryPart {
+  readonly type: "summary_text";
+  readonly text: string;
+}
+
 export interface ReasoningItem {
   readonly id: string;
   readonly type: "reasoning";
   readonly status: ItemStatus;
-  readonly summary: readonly { readonly type: "summary_text"; readonly text: string }[];
+  readonly summary: readonly SummaryPart[];
 }
 
 export interface FunctionCallItem {
@@ -172,5 +187,15 @@ export interface Echo {
   readonly user: string | null;
 }
 
-/** An event of the stream, without its number: that is stamped where it leaves. */
-export type Frame = { readonly type: string } & Readonly<Record<string, unknown>>;
+/** The response itself, with all its keys. */
+export type ResponseObject = {
+  readonly id: string;
+  readonly object: "response";
+  readonly created_at: number;
+  readonly completed_at: number | null;
+  readonly status: ResponseStatus;
+  readonly error: { readonly code: string; readonly message: string } | null;
+  readonly incomplete_details: { readonly reason: string } | null;
+  readonly output: readonly Item[];
+  readonly usage: ResponseUsage | null;
+} & Omit<Echo, "include">;

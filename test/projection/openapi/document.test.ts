@@ -7,8 +7,8 @@ import { defaultConfig } from "../../../src/config.js";
 import { services } from "../../../src/projection/connect/routes.js";
 import { openApiDocument, openApiText } from "../../../src/projection/openapi/document.js";
 import { eventName } from "../../../src/projection/openapi/response-paths.js";
+import { eventShapes } from "../../../src/projection/responses/event-shape.js";
 import { parseRequest } from "../../../src/projection/responses/request-shape.js";
-import { eventShapes } from "../../../src/projection/responses/wire-shape.js";
 import { newId } from "../../../src/thread/ids.js";
 import { pngBytes, pngUrl } from "../../support/images.js";
 import { newDataDir, removeDataDir } from "../../support/server-process.js";
@@ -96,11 +96,9 @@ describe("golden events", () => {
     for (const event of eventsIn(text)) expect(faults(eventName(event.type), event), event.type).toEqual([]);
   });
 
-  test("are of every type that the document has, but for those that no scenario makes", () => {
+  test("are of every type that the document has, and of no other", () => {
     const seen = new Set(files.flatMap(({ text }) => eventsIn(text).map(({ type }) => type)));
-    const unseen = Object.keys(eventShapes).filter((type) => !seen.has(type));
-    // Heddle's own models cite nothing.
-    expect(unseen).toEqual(["response.output_text.annotation.added"]);
+    expect([...seen].sort()).toEqual(Object.keys(eventShapes).sort());
   });
 });
 
@@ -213,7 +211,17 @@ test("a server whose operator wants no Responses API has none", async () => {
   const heddle = await compose({ ...defaultConfig, dataDir, listen, responses }, silent);
   try {
     expect((await fetch(`${heddle.url}/v1/models`)).status).toBe(404);
-    expect((await fetch(`${heddle.url}/openapi.json`)).status).toBe(200);
+    const served = await (await fetch(`${heddle.url}/openapi.json`)).text();
+    const { paths, components, tags } = JSON.parse(served) as typeof document;
+    expect(Object.keys(paths)).toEqual(Object.keys(document.paths).filter((path) => !path.startsWith("/v1")));
+    expect(tags).not.toContainEqual(expect.objectContaining({ name: "Responses" }));
+    expect(served).not.toMatch(/Responses API|\/v1\//);
+    // Everything that it refers to is there, and nothing that only the API has.
+    const names = new Set([...served.matchAll(/"\$ref": "#\/components\/schemas\/([^"]+)"/g)].map(([, name]) => name));
+    expect([...names].filter((name) => !(name! in components.schemas))).toEqual([]);
+    expect(
+      Object.keys(components.schemas).filter((name) => /Item|Response.*Event$|^CreateResponse$/.test(name)),
+    ).toEqual([]);
   } finally {
     await heddle.close();
     await removeDataDir(dataDir);

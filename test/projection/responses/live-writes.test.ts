@@ -1,7 +1,8 @@
 // How followers of a response are woken: once for all events that came together, and never again once they have left.
 import { expect, test } from "vitest";
 import type { NumberedFrame } from "../../../src/projection/responses/events.js";
-import { LiveResponses, type Piece } from "../../../src/projection/responses/live.js";
+import { LiveResponses } from "../../../src/projection/responses/live.js";
+import type { Piece } from "../../../src/projection/responses/piece.js";
 import type { StoredResponse } from "../../../src/responses.js";
 import { newId } from "../../../src/thread/ids.js";
 
@@ -14,9 +15,10 @@ const stored = (): StoredResponse => ({
   record: "{}",
 });
 
+const place = { item_id: "msg_1", output_index: 0, content_index: 0 };
 const frame = (number: number): NumberedFrame => ({
   number,
-  frame: { type: "response.output_text.delta", delta: "a" },
+  frame: { type: "response.output_text.delta", ...place, delta: "a", logprobs: [] },
 });
 
 /** A fold that gives its groups one by one, each when it is told to, and then ends. */

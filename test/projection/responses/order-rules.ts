@@ -1,12 +1,11 @@
 // What is true of every response's events, in the words of the recorded streams: one counter, brackets around items, one terminal.
 import { expect } from "vitest";
-import type { NumberedFrame } from "../../../src/projection/responses/events.js";
 
 type Frame = Readonly<Record<string, unknown>> & { readonly type: string };
 
 const terminals = new Set(["response.completed", "response.failed", "response.incomplete"]);
 
-export function checkOrder(numbered: readonly NumberedFrame[]): void {
+export function checkOrder(numbered: readonly { readonly number: number; readonly frame: object }[]): void {
   expect(numbered.map(({ number }) => number)).toEqual(numbered.map((_, index) => index));
   const frames = numbered.map(({ frame }) => frame as Frame);
   expect(frames[0]!.type).toBe("response.created");

@@ -1,6 +1,7 @@
 // What callers ask, and what happens: one golden file of events each.
 import { createHash } from "node:crypto";
 import { z } from "zod";
+import { ModelError } from "../../../src/model/model.js";
 import { ToolFailure } from "../../../src/tool/tool.js";
 import type { ToolOffer, ToolServer } from "../../../src/tool/tool-server.js";
 import { calls, fails, piece, says, stop, streams, texts } from "../../golden/agents.js";
@@ -52,7 +53,11 @@ const search = tool(
   "web_search",
   async () => {
     await passes(600);
-    return { summary: "Found 1 result", result: { query: "looms", results: [{ url: "https://loom.example/" }] } };
+    const results = [
+      { title: "Looms", url: "https://loom.example/", snippet: "All about looms." },
+      { title: "Looms of today", url: "https://loom.example/today", snippet: "New ones." },
+    ];
+    return { summary: "Found 2 results", result: { query: "looms", results } };
   },
   { kind: "search", phase: "searching" },
 );
@@ -61,7 +66,21 @@ const files = tool(
   "file_search",
   async () => ({
     summary: "Found 1 passage in 1 document",
-    result: { query: "refunds", passages: [{ document: "policy.md", text: "Within 30 days.", score: 0.9 }] },
+    result: {
+      query: "refunds",
+      ranking: "text",
+      passages: [
+        {
+          document: "policy.md",
+          collection: "default",
+          first_line: 3,
+          last_line: 3,
+          headings: ["Refunds"],
+          text: "Within 30 days.",
+          score: 0.9,
+        },
+      ],
+    },
   }),
   { kind: "search", phase: "searching" },
 );
@@ -245,18 +264,25 @@ export const scenarios: readonly Scenario[] = [
   },
   {
     name: "web-search",
-    shows: "in_progress, searching, completed.",
+    shows: "in_progress, searching, completed; what the answer names of what was found is cited.",
     play: one(
-      { replies: [calls({ name: "web_search", input: { query: "looms" } }), says("Found it.")], tools: [search] },
+      {
+        replies: [
+          calls({ name: "web_search", input: { query: "looms" } }),
+          says("🧵 Looms weave ([Looms](https://loom.exam", "ple/)). See https://loom.example/today, too."),
+        ],
+        tools: [search],
+      },
       { input: "Find looms", tools: [{ type: "web_search" }], include: ["web_search_call.action.sources"] },
     ),
   },
   {
     name: "file-search",
-    shows: "in_progress, searching, completed; results only where they are asked for.",
+    shows:
+      "in_progress, searching, completed; results only where they are asked for; a document that is named is cited.",
     play: one(
       {
-        replies: [calls({ name: "file_search", input: { query: "refunds" } }), says("Within 30 days.")],
+        replies: [calls({ name: "file_search", input: { query: "refunds" } }), says("Within 30 days (policy.md:3).")],
         tools: [files],
       },
       {
@@ -409,6 +435,19 @@ export const scenarios: readonly Scenario[] = [
         ],
       },
       { input: "Weather in Ulm and Bonn?", tools: [weather], max_output_tokens: 16 },
+    ),
+  },
+  {
+    name: "broken-reply",
+    shows: "A reply that breaks off and is asked for again: what was said of it stays, as incomplete.",
+    play: one(
+      {
+        replies: [
+          streams([{ type: "text", text: "Once " }], { error: new ModelError("broken", "The connection broke") }),
+          says("Once upon a time."),
+        ],
+      },
+      { input: "A story" },
     ),
   },
   {
