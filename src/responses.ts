@@ -109,7 +109,7 @@ export class Responses {
 
   /** The events of its run from the first one on, also those that are to come. */
   follow({ threadId, runStarted }: StoredResponse, signal: AbortSignal): AsyncGenerator<ThreadEvent> {
-    return this.#parts.threads.follow({ threadId, afterSequence: runStarted - 1n, follow: true }, signal);
+    return this.#parts.threads.followOn(threadId, runStarted - 1n, signal);
   }
 
   /** The same, as far as they are stored. */

@@ -21,6 +21,7 @@ import { showThread } from "./show-thread.js";
 import type { Feed, Sink } from "./stream/feed.js";
 import type { Feeds } from "./stream/feeds.js";
 import { follow } from "./stream/follow.js";
+import { followOn } from "./stream/follow-on.js";
 import { type WatchFrame, watchThreads } from "./stream/watch-threads.js";
 import { HeddleError, invalidField, isError } from "./thread/errors.js";
 import type { ThreadEvent } from "./thread/event.js";
@@ -212,6 +213,11 @@ export class Threads {
   /** The same as messages. */
   follow(request: FollowRequest, signal: AbortSignal): AsyncGenerator<ThreadEvent> {
     return follow((sink) => this.openFeed(request, sink), signal);
+  }
+
+  /** Stored events from there on, also those that are to come, however long that takes. */
+  followOn(threadId: string, afterSequence: bigint, signal: AbortSignal): AsyncGenerator<ThreadEvent> {
+    return followOn((after) => this.follow({ threadId, afterSequence: after, follow: true }, signal), afterSequence);
   }
 
   async openRecording(

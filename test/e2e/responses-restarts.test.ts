@@ -93,6 +93,25 @@ test("a server that is stopped tells whoever waits how it ended, and does not go
   expect(found).toEqual(events.at(-1)!["response"]);
 }, 60_000);
 
+test("a server that is stopped cuts streams of what goes on in the background, and says no last word of them", async () => {
+  const server = await (await makeServer({ script, env: gate.env() })).start();
+  const request = post({ input: "Let her in", stream: true, background: true, tools: [own] });
+  const asked = fetch(`${server.url}/v1/responses`, request);
+  await gate.knocked("Eve");
+  const told = (await asked).text();
+  expect(await server.stop()).toBe(0);
+  const before = await told;
+  const seen = eventsIn(before);
+  expect(before).not.toContain("[DONE]");
+  expect(server.log()).not.toMatch(/"level":(50|60)/);
+  await server.start();
+  const { id } = seen[0]!["response"] as { id: string };
+  const rest = await fetch(`${server.url}/v1/responses/${id}?stream=true&starting_after=${seen.length - 1}`);
+  const after = await rest.text();
+  checkEvents(eventsIn(before + after));
+  expect(after).toMatch(/event: response\.completed\n.*\n\ndata: \[DONE\]\n\n$/);
+}, 60_000);
+
 test("one that waits for what its caller says goes on waiting", async () => {
   const server = await (await makeServer({ script, env: gate.env() })).start();
   const open = () => new sdks[1].Client({ baseURL: `${server.url}/v1`, apiKey: "none", fetch: wire.fetch });

@@ -1,8 +1,7 @@
 // The events of a response as they leave: numbered from 0 without a gap, at this one place, and encoded. The same response gives the
 // same bytes whenever it is read.
 import type { Responses, StoredResponse } from "../../responses.js";
-import type { ThreadEvent } from "../../thread/event.js";
-import { ClosingReason } from "../../thread/schema.js";
+import { HeddleError } from "../../thread/errors.js";
 import type { BuiltInShape } from "./call-shapes.js";
 import { type Bodies, join } from "./join.js";
 import { ResponseFold } from "./project.js";
@@ -21,7 +20,7 @@ interface Reading {
   readonly builtIn: BuiltInShape;
 }
 
-/** To its end, waiting for what is to come. */
+/** To its end, waiting for what is to come. Throws `shutting_down` where the server goes before it; ends where the signal says so. */
 export async function* eventsOf(
   stored: StoredResponse,
   { responses, bodies, builtIn }: Reading,
@@ -31,28 +30,13 @@ export async function* eventsOf(
   const { first, inputEnd } = stored;
   const fold = new ResponseFold({ id: responseId(stored), echo, first, inputEnd, builtIn });
   let number = 0;
-  for await (const event of eventsOfRun(stored, responses, signal)) {
+  for await (const event of responses.follow(stored, signal)) {
     for (const frame of fold.take(await join(event, fold.wants(event), bodies))) yield { number: number++, frame };
     if (fold.isOver) break;
   }
+  if (!fold.isOver && !signal.aborted)
+    throw new HeddleError("shutting_down", "The server is closing: try again shortly");
   return fold;
-}
-
-/** Streams of a thread end when they are old, and whoever follows goes on where it was. A response is followed to its end all the same. */
-async function* eventsOfRun(
-  stored: StoredResponse,
-  responses: Responses,
-  signal: AbortSignal,
-): AsyncGenerator<ThreadEvent> {
-  for (let next = stored.runStarted, isOld = true; isOld; ) {
-    isOld = false;
-    for await (const event of responses.follow({ ...stored, runStarted: next }, signal)) {
-      if (event.payload.case === "closing") isOld = event.payload.value.reason === ClosingReason.MAX_AGE;
-      if (event.sequence === 0n) continue;
-      next = event.sequence + 1n;
-      yield event;
-    }
-  }
 }
 
 /** One event in the protocol's own form. */

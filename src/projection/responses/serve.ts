@@ -239,7 +239,8 @@ async function stream(
     await beforeEnd?.();
     output.end(lastBytes, undefined);
   } catch (reason) {
-    if (!signal.aborted) options.onUnexpected(reason);
+    // Without its last bytes: whoever reads it knows that there is more, and how to go on with it.
+    if (!signal.aborted && !isError(reason, "shutting_down")) options.onUnexpected(reason);
     output.end(Buffer.alloc(0), undefined);
   } finally {
     clearInterval(alive);
