@@ -1,40 +1,23 @@
-// Builds everything from the configuration. The only file that names concrete stores, and that knows who is given to whom.
-import { readFileSync } from "node:fs";
+// Builds a server from its configuration, and takes it down. The only file that names a concrete store; compose-*.ts know who is given to
+// whom.
 import { join } from "node:path";
-import { type AgentParts, createRuns, loadAgent, nobody } from "./compose-agent.js";
-import { type AgentConfig, type Config, defaultConfig } from "./config.js";
+import { loadAgent, nobody } from "./compose-agent.js";
+import { type Core, createCore } from "./compose-core.js";
+import { readTls, serve } from "./compose-server.js";
+import { type Config, defaultConfig } from "./config.js";
 import { DocumentUploads } from "./document-uploads.js";
 import { Documents } from "./documents/documents.js";
-import { ExecutorCalls } from "./executor-calls.js";
-import type { EventLog, ThreadKey } from "./log/event-log.js";
+import type { EventLog } from "./log/event-log.js";
 import { openLmdbLog } from "./log/lmdb.js";
-import { createHealth, type Dependencies } from "./projection/connect/health.js";
-import { createLane } from "./projection/connect/lane.js";
-import { createRecordLane } from "./projection/connect/recorder-service.js";
-import { refuse } from "./projection/connect/refuse.js";
-import { createRoutes, type RoutesOptions, services } from "./projection/connect/routes.js";
-import { createOpenApiDoor } from "./projection/openapi/door.js";
-import { createResponsesDoor, isApiPath, refuse as refuseApi } from "./projection/responses/serve.js";
-import { Recorder } from "./recorder/recorder.js";
-import { Recordings } from "./recorder/recordings.js";
 import { recover } from "./recorder/recover.js";
-import { storedBodies } from "./response-bodies.js";
-import { Responses } from "./responses.js";
 import { checkBind } from "./server/bind-policy.js";
-import type { Door } from "./server/exchange.js";
 import { nodeVersionWarning } from "./server/node-version.js";
 import type { Logger } from "./server/options.js";
-import { type RunningServer, startServer } from "./server/start-server.js";
-import { statusDoor } from "./server/status-door.js";
-import { Feeds } from "./stream/feeds.js";
-import { Hub } from "./stream/hub.js";
-import { HeddleError } from "./thread/errors.js";
+import type { RunningServer } from "./server/start-server.js";
 import { createRedactor } from "./thread/redact.js";
-import { SecretBook } from "./thread/secret-book.js";
-import { Threads } from "./threads.js";
-import { type McpServers, secretsOfPlace } from "./tool/mcp/mcp-servers.js";
-import { ToolCalls } from "./tool-calls.js";
-import { ToolOffers } from "./tool-offers.js";
+import type { Threads } from "./threads.js";
+import { secretsOfPlace } from "./tool/mcp/mcp-servers.js";
+import type { ToolCalls } from "./tool-calls.js";
 
 export { listTools } from "./compose-agent.js";
 export { announceServer, findServer, holdsData } from "./log/server-address.js";
@@ -139,12 +122,6 @@ export async function readOffline(
   return { threads: core.threads, toolCalls: core.toolCalls, close };
 }
 
-interface CoreConfig {
-  readonly secrets: readonly string[];
-  readonly timing: { readonly heartbeatMs: number; readonly streamMaxAgeMs: number };
-  readonly agent: AgentConfig;
-}
-
 /**
  * Keys of providers, of search services and of MCP servers, and the server's own tokens: nothing that a model or a tool says may hold
  * one.
@@ -157,161 +134,5 @@ const secretsOf = ({ secrets, tokens, agent: { providers, web, mcp }, documents 
   ),
   ...mcp.servers.flatMap(({ place, secrets }) => [...secretsOfPlace(place), ...secrets]),
 ];
-
-function createCore(log: EventLog, config: CoreConfig, { agent, logger }: { agent: AgentParts; logger: Logger }) {
-  const onThreadError = (err: unknown, { threadId }: ThreadKey): void =>
-    logger.error({ err, threadId }, "a thread could not be looked after; it is tried again");
-  const secrets = new SecretBook(config.secrets);
-  agent.mcp.reportTo(logger, secrets);
-  const recorder = new Recorder(log, secrets);
-  agent.journal.recordWith(recorder, onThreadError);
-  const runs = createRuns(config.agent, agent, {
-    log,
-    recorder,
-    onError: (err, { threadId }) =>
-      logger.error({ err, threadId }, "a run failed through no fault of its model or tools"),
-  });
-  agent.subRuns.runWith({ log, recorder, runs, onError: onThreadError });
-  const recordings = new Recordings(recorder, {
-    onError: onThreadError,
-    recoverRun: (key) => runs.recover(key),
-    afterRecovery: (key) => responses.finishDeletions(key),
-    onEnded: ({ threadId }, ended) =>
-      logger.info({ threadId, ...ended }, "a recording was ended, and its open calls completed"),
-  });
-  const { heartbeatMs, streamMaxAgeMs } = config.timing;
-  const feeds = new Feeds(new Hub(log), { heartbeatMs, maxAgeMs: streamMaxAgeMs });
-  const threads = new Threads({ log, recorder, recordings, runs, feeds, bound: agent.bound, intake: agent.mcp });
-  const toolCalls = new ToolCalls(log, runs);
-  const executorCalls = new ExecutorCalls(log, runs.clientCalls);
-  const responses = new Responses({ log, runs, threads });
-  const bodies = storedBodies(log);
-  const offered = async () => ({
-    models: [...agent.models.keys()],
-    defaultModel: config.agent.model,
-    tools: [...agent.supply.tools.names()],
-    servers: agent.mcp.configured.map(({ label }) => label),
-  });
-  const toolOffers = new ToolOffers({ log, offered: runs.supply.offered, lasting: feeds.lasting });
-  return {
-    recorder,
-    recordings,
-    runs,
-    feeds,
-    threads,
-    toolCalls,
-    executorCalls,
-    toolOffers,
-    mcp: agent.mcp,
-    responses,
-    bodies,
-    offered,
-    onThreadError,
-  };
-}
-
-type Core = ReturnType<typeof createCore>;
-
-async function serve(
-  core: Core,
-  config: Config,
-  { tls, logger, documents }: { tls: Tls | undefined; logger: Logger; documents: RoutesOptions["documents"] },
-): Promise<RunningServer> {
-  const shutdown = new AbortController();
-  const health = createHealth(services, serversHealth(core.mcp));
-  shutdown.signal.addEventListener("abort", () => {
-    health.setServing(false);
-    core.feeds.close();
-  });
-  const status = () => ({
-    subscriptions: core.feeds.size,
-    lastingStreams: core.feeds.lasting.size,
-    recordings: core.recordings.active,
-    runs: core.runs.active,
-    writing: core.recorder.writing,
-    ...serverCounts(core.mcp),
-  });
-  const onUnexpected = (err: unknown): void => logger.error({ err }, "a request failed through no fault of its caller");
-  const server: RunningServer = await startServer({
-    listen: config.listen,
-    limits: config.limits,
-    timing: config.timing,
-    tokens: config.tokens,
-    allowedOrigins: config.allowedOrigins,
-    tls,
-    logger,
-    shutdown,
-    doors: [
-      statusDoor(() => ({ ...status(), ...server.gauges() })),
-      createLane(core.threads, { ...config.limits, onUnexpected }),
-      createRecordLane(core.threads, { ...config.limits, onUnexpected }),
-      createOpenApiDoor({ hasResponses: config.responses.enabled }),
-      ...(config.responses.enabled ? [responsesDoor(core, config, onUnexpected)] : []),
-    ],
-    fallback: createRoutes({
-      threads: core.threads,
-      toolCalls: core.toolCalls,
-      executorCalls: core.executorCalls,
-      toolOffers: core.toolOffers,
-      documents,
-      health,
-      messageBytes: config.limits.messageBytes,
-      onUnexpected,
-    }),
-    reject: (exchange, error) => (isApiPath(exchange.path) ? refuseApi : refuse)(exchange, error),
-  });
-  return server;
-}
-
-/** One that nobody has needed is neither there nor away. */
-const serversHealth = (mcp: McpServers): Dependencies => ({
-  statuses: () =>
-    new Map(
-      mcp.configured.map(({ label, status: { state } }) => [
-        `mcp/${label}`,
-        state === "ready" ? true : state === "down" ? false : undefined,
-      ]),
-    ),
-  onChange: (listener) => void mcp.onChange(listener),
-});
-
-function serverCounts(mcp: McpServers): Record<string, number> {
-  const { idle, connecting, ready, down } = mcp.counts();
-  return { mcpIdle: idle, mcpConnecting: connecting, mcpReady: ready, mcpDown: down };
-}
-
-const responsesDoor = (core: Core, config: Config, onUnexpected: (error: unknown) => void): Door =>
-  createResponsesDoor({
-    responses: core.responses,
-    bodies: core.bodies,
-    offered: core.offered,
-    builtIn: config.responses.builtInTools,
-    messageBytes: config.limits.messageBytes,
-    heartbeatMs: config.timing.heartbeatMs,
-    onUnexpected,
-  });
-
-interface Tls {
-  readonly cert: Buffer;
-  readonly key: Buffer;
-}
-
-function readTls({ certFile, keyFile }: { certFile: string; keyFile: string }): Tls {
-  const read = (path: string, field: string): Buffer => {
-    try {
-      return readFileSync(path);
-    } catch (cause) {
-      throw new HeddleError(
-        "invalid_config",
-        `${field}: cannot read ${path}. Give the path of a PEM file that this user may read`,
-        {
-          detail: { field },
-          cause,
-        },
-      );
-    }
-  };
-  return { cert: read(certFile, "tls.certFile"), key: read(keyFile, "tls.keyFile") };
-}
 
 const silent: Logger = { debug() {}, info() {}, warn() {}, error() {} };
