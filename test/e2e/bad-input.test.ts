@@ -279,6 +279,15 @@ describe.each([
     }
   });
 
+  test("the health of a service that is not there", async () => {
+    const { failure } = await send(server.url, {
+      path: "/grpc.health.v1.Health/Check",
+      headers: json,
+      body: Buffer.from('{"service": "nobody.Service"}'),
+    });
+    expect(failure).toMatchObject({ code: "not_found", details: [{ value: { reason: "SERVICE_NOT_FOUND" } }] });
+  });
+
   test("a page that is not there", async () => {
     const { status } = await send(server.url, {
       path: "/index.php",
