@@ -4,7 +4,16 @@ import { dirname, join } from "node:path";
 import { HeddleError } from "../thread/errors.js";
 import { seal, unseal } from "./checksum.js";
 import type { Environment } from "./lmdb-tables.js";
-import { decodeOwner, directoryInUse, encodeOwner, type Owner, ownerState, sameOwner, thisProcess } from "./owner.js";
+import {
+  decodeOwner,
+  directoryInUse,
+  encodeOwner,
+  type Owner,
+  ownerName,
+  ownerState,
+  sameOwner,
+  thisProcess,
+} from "./owner.js";
 import { damaged, directoryUnwritable, storageError } from "./storage-error.js";
 
 /** Of the layout that lmdb-keys.ts, segment.ts and the tables describe. Raised when an older Heddle could not read it. */
@@ -110,6 +119,25 @@ export function releaseDirectory(environment: Environment, dir: string, claimant
     const owner = readOwner(environment, dir);
     if (owner !== undefined && sameOwner(owner, claimant)) meta.removeSync(ownerKey);
   });
+}
+
+/**
+ * Throws `storage_failed` when another process has taken the directory since: by take-over, or because it could not see that this one
+ * lives (a container has process ids of its own). What both write would overwrite the other's events.
+ */
+export function requireOwnership({ meta }: Environment, dir: string, claimant: Owner): void {
+  meta.resetReadTxn(); // What was read before may be old by now.
+  const record = meta.getBinary(ownerKey);
+  const owner = record && unseal(record);
+  if (owner?.equals(encodeOwner(claimant))) return;
+  const name = owner ? ownerName(decodeOwner(owner)) : "another process";
+  throw new HeddleError(
+    "storage_failed",
+    `${dir} was taken by ${name}: nothing more is written here. Stop this server`,
+    {
+      detail: { path: dir },
+    },
+  );
 }
 
 /** Throws `directory_version` for a layout that this version does not know. A new directory has none. */

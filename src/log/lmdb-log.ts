@@ -1,7 +1,7 @@
 // A data directory with its owner: the writing half of the LMDB store. Neighbours: commit-queue.ts groups and orders the
 // commits, lmdb-writes.ts knows what goes into the tables, lmdb-reads.ts reads them.
 import { CommitQueue, type Write } from "./commit-queue.js";
-import { releaseDirectory } from "./data-directory.js";
+import { releaseDirectory, requireOwnership } from "./data-directory.js";
 import type { DiskSpace } from "./disk-space.js";
 import type { AppendBatch, EventLog, Span, ThreadKey } from "./event-log.js";
 import { FreshSpans } from "./fresh-spans.js";
@@ -188,9 +188,10 @@ export class LmdbLog extends LmdbReads implements EventLog {
    * (`conditionDepth` in its writer.cpp). Only a synchronous transaction could break in, and while commits run there is none.
    */
   async #commit(group: Write): Promise<void> {
-    const { tables } = this.session;
+    const { tables, path } = this.session;
     await this.#space.reserve(group);
     try {
+      requireOwnership(tables, path, this.#owner);
       await tables.root.batch(() => {
         for (const { table, key, value } of group) {
           void (value === undefined ? tables[table].remove(key) : tables[table].put(key, value));

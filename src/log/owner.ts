@@ -42,8 +42,10 @@ export const encodeOwner = (owner: Owner): Buffer => Buffer.from(JSON.stringify(
 
 export const decodeOwner = (record: Buffer): Owner => JSON.parse(record.toString("utf8"));
 
+export const ownerName = ({ pid, host, since }: Owner): string => `process ${pid} on ${host}, since ${since}`;
+
 export function directoryInUse(path: string, owner: Owner, state: "alive" | "elsewhere"): HeddleError {
-  const name = `process ${owner.pid} on ${owner.host}, since ${owner.since}`;
+  const name = ownerName(owner);
   const advice =
     state === "alive"
       ? "stop it, or name another directory"

@@ -14,18 +14,23 @@ export class CallIds {
 
   /** Takes the ids for a batch of the thread. Returns the first that is stored, or that another thread brings. */
   async reserve(key: ThreadKey, ids: readonly ToolCallId[]): Promise<ToolCallId | undefined> {
-    let reused: ToolCallId | undefined;
-    for (const id of ids) {
-      const name = `${key.tenant}/${id}`;
-      const other = this.#underWay.get(name) ?? { threadId: key.threadId, batches: 0 };
-      this.#underWay.set(name, other);
-      other.batches++;
-      if (other.threadId !== key.threadId || (await this.#log.readCall(key.tenant, id))) reused ??= id;
+    const others = ids.map((id) => this.#take(key, id));
+    for (const [index, id] of ids.entries()) {
+      if (others[index] !== key.threadId || (await this.#log.readCall(key.tenant, id))) return id;
     }
-    return reused;
+    return undefined;
   }
 
-  /** Contract: for every `reserve`, also of a batch that was refused. */
+  /** The thread that brings the id. */
+  #take({ tenant, threadId }: ThreadKey, id: ToolCallId): string {
+    const name = `${tenant}/${id}`;
+    const entry = this.#underWay.get(name) ?? { threadId, batches: 0 };
+    this.#underWay.set(name, entry);
+    entry.batches++;
+    return entry.threadId;
+  }
+
+  /** Contract: once for every `reserve`, also for one that failed, and for a batch that was refused. */
   release({ tenant }: ThreadKey, ids: readonly ToolCallId[]): void {
     for (const id of ids) {
       const name = `${tenant}/${id}`;

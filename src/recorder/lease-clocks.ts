@@ -55,11 +55,15 @@ export class LeaseClocks {
    * it fires, so that a busy producer costs no timers.
    */
   async during<Result>(id: string, work: () => Promise<Result>): Promise<Result> {
-    this.#change(id, 1);
+    const heard = this.#running.get(id);
+    if (heard) heard.underWay++;
+    this.#renew(id);
     try {
       return await work();
     } finally {
-      this.#change(id, -1);
+      // Not the clock that runs now: the work may have started it, and it counts nothing of this work.
+      if (heard) heard.underWay--;
+      this.#renew(id);
     }
   }
 
@@ -77,11 +81,9 @@ export class LeaseClocks {
     for (const id of [...this.#running.keys()]) this.stop(id);
   }
 
-  #change(id: string, underWay: 1 | -1): void {
+  #renew(id: string): void {
     const running = this.#running.get(id);
-    if (!running) return;
-    running.underWay += underWay;
-    running.endsAt = this.#clock.now() + running.leaseMs;
+    if (running) running.endsAt = this.#clock.now() + running.leaseMs;
   }
 
   #arm(id: string, running: Running, ms: number): void {

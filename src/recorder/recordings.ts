@@ -104,10 +104,11 @@ export class Recordings {
   record(key: ThreadKey, batch: Batch): Promise<Assigned> {
     return this.#clocks.during(clockId(key, batch), async () => {
       const created = createdIds(batch.events);
-      let reused: string | undefined;
+      let [isReserved, reused]: [boolean, string | undefined] = [false, undefined];
       try {
         const { assigned, lease } = await this.#recorder.write(key, (draft) => recordBatch(draft, batch, reused), {
           prepare: async () => {
+            isReserved = true;
             reused = await this.#callIds.reserve(key, created);
           },
         });
@@ -115,7 +116,8 @@ export class Recordings {
         if (lease) this.#startClock(key, lease, leaseMs(lease));
         return assigned;
       } finally {
-        this.#callIds.release(key, created);
+        // A batch that never came to its turn has taken none: those under way are somebody else's.
+        if (isReserved) this.#callIds.release(key, created);
       }
     });
   }

@@ -17,6 +17,13 @@ export interface Http1Side {
   close(): void;
 }
 
+interface Connection {
+  /** Those that are not over. */
+  readonly responses: Set<ServerResponse>;
+  /** What had been read when the last one was over: more is the beginning of the next request. */
+  bytesAtRest: number;
+}
+
 interface Http1Options {
   readonly limits: ServerLimits;
   readonly timing: ServerTiming;
@@ -27,7 +34,7 @@ interface Http1Options {
 export function createHttp1Side(options: Http1Options): Http1Side {
   const timing = { ...defaultTiming, ...options.timing };
   const requests = new OpenSet<ServerResponse>();
-  const bySocket = new WeakMap<Socket, Set<ServerResponse>>();
+  const connections = new Map<Socket, Connection>();
   let draining = false;
 
   const server: Server = createServer({
@@ -37,17 +44,20 @@ export function createHttp1Side(options: Http1Options): Http1Side {
     keepAliveTimeout: timing.keepAliveMs,
     connectionsCheckingInterval: Math.ceil(Math.min(timing.headersMs, timing.requestMs) / 4),
   });
+  // Their bytes are bounded. Of more than 2,000 Node would leave the rest out, unseen and uncounted.
+  server.maxHeadersCount = 0;
   // Only a listening server checks its timeouts: without this, a client that sends its headers a byte a minute stays.
   server.emit("listening");
 
   const receive = (request: IncomingMessage, response: ServerResponse): void => {
     const { socket } = request;
-    const ofSocket = bySocket.get(socket);
+    const connection = connections.get(socket);
     requests.add(response);
-    ofSocket?.add(response);
+    connection?.responses.add(response);
     response.once("close", () => {
       requests.delete(response);
-      ofSocket?.delete(response);
+      connection?.responses.delete(response);
+      if (connection) connection.bytesAtRest = socket.bytesRead;
       if (draining) socket.destroySoon();
     });
     lingerForBody(request, response);
@@ -65,16 +75,21 @@ export function createHttp1Side(options: Http1Options): Http1Side {
   return {
     requests,
     accept(socket) {
-      const ofSocket = new Set<ServerResponse>();
-      bySocket.set(socket, ofSocket);
-      socket.once("close", () => ofSocket.forEach(giveUp));
+      const connection: Connection = { responses: new Set(), bytesAtRest: 0 };
+      connections.set(socket, connection);
+      socket.once("close", () => {
+        connections.delete(socket);
+        connection.responses.forEach(giveUp);
+      });
       server.emit("connection", socket);
       socket.resume();
     },
     drain() {
       draining = true;
       for (const response of requests) if (!response.headersSent) response.setHeader("connection", "close");
-      server.closeIdleConnections();
+      // Not closeIdleConnections(): it takes a connection for idle whose answer has been ended and not yet been read.
+      for (const [socket, { responses, bytesAtRest }] of connections)
+        if (responses.size === 0 && socket.bytesRead === bytesAtRest) socket.destroy();
     },
     close() {
       // Never listened, so that there is nothing to close but the timers and what is idle.

@@ -255,6 +255,15 @@ describe.each([
     expect(failure).toMatchObject({ code: "resource_exhausted", details: [{ value: { reason: "LIMIT_EXCEEDED" } }] });
   });
 
+  test("many small headers that are beyond the limit together", async () => {
+    const many = Object.fromEntries(Array.from({ length: 2_900 }, (_, n) => [`x${n}`, "1"]));
+    const outcome = await send(server.url, { path: path("CreateThread"), headers: { ...many, ...json }, body }).catch(
+      (error: Error) => error,
+    );
+    // HTTP/2 has a bound on their number, too, and ends the stream.
+    if (!(outcome instanceof Error)) expect(outcome.failure).toMatchObject({ code: "resource_exhausted" });
+  });
+
   test("headers far beyond the limit end the request, whichever way", async () => {
     const headers = { ...json, "x-long": "x".repeat(20 * headerBytes) };
     const outcome = await send(server.url, { path: path("CreateThread"), headers, body }).catch(
@@ -277,6 +286,15 @@ describe.each([
         details: [{ value: { reason: "UNIMPLEMENTED" } }],
       });
     }
+  });
+
+  test("the health of a service that is not there", async () => {
+    const { failure } = await send(server.url, {
+      path: "/grpc.health.v1.Health/Check",
+      headers: json,
+      body: Buffer.from('{"service": "nobody.Service"}'),
+    });
+    expect(failure).toMatchObject({ code: "not_found", details: [{ value: { reason: "SERVICE_NOT_FOUND" } }] });
   });
 
   test("a page that is not there", async () => {

@@ -101,6 +101,23 @@ describe("ownership of a data directory", () => {
     await openHere({ takeOver: true });
   });
 
+  test("L1, L4: an owner that lives on although its directory was taken writes nothing any more", {
+    timeout: 60_000,
+  }, async () => {
+    const key = newKey();
+    const [first, second] = [start(), start()];
+    await first.call("open", { dir: dir.path });
+    await first.call("create", { key });
+    await first.call("append", { key, message: "1" });
+    await second.call("open", { dir: dir.path, takeOver: true });
+    expect(await second.call("append", { key, message: "2" })).toBe(2);
+    expect(await first.fails("append", { key, message: "in its place" })).toMatchObject({
+      code: "storage_failed",
+      message: expect.stringContaining(`was taken by process ${second.pid} on ${hostname()}`),
+    });
+    expect(await readAll(await openHere({ readOnly: true }), key)).toEqual(["1", "2"]);
+  });
+
   test("an owner whose pid is another process by now is replaced silently", async () => {
     await (await openHere()).close();
     await writeMeta("owner", seal(encodeOwner({ ...thisProcess(), startTime: "1" })));

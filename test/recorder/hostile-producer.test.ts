@@ -139,6 +139,34 @@ describe("ids", () => {
     expect(races.map(({ status }) => status).sort()).toEqual(["fulfilled", "rejected"]);
   });
 
+  test("T3: a batch for a thread that is not there does not free the ids of one that is being stored", async () => {
+    const log = openMemoryLog();
+    let write = (): void => {};
+    const written = new Promise<void>((resolve) => {
+      write = resolve;
+    });
+    let isSlow = false;
+    const slow = replaced(log, {
+      append: async (key, head, batch) => {
+        if (isSlow) await written;
+        return log.append(key, head, batch);
+      },
+    });
+    const heddle = core({ log: slow });
+    const [one, two] = [await openProducer(heddle), await openProducer(heddle)];
+    const [first, second] = [new RunScript(), new RunScript()];
+    const id = newId();
+    isSlow = true;
+    const stored = one.record([first.started(), first.created(id)]);
+    await vi.waitFor(() => expect(heddle.recorder.writing).toBe(2));
+    const batch = { ...one, producerSequence: 1n, events: [first.started(), first.created(id)], contents: [] };
+    await expect(heddle.threads.record(newId(), batch)).rejects.toMatchObject({ code: "thread_not_found" });
+    const reused = two.record([second.started(), second.created(id)]);
+    write();
+    await stored;
+    await expect(reused).rejects.toMatchObject({ code: "transition_violation" });
+  });
+
   test("a huge id in an error is cut", async () => {
     const producer = await openProducer(core());
     const run = new RunScript();

@@ -2,6 +2,7 @@
 import { describe, expect, test, vi } from "vitest";
 import { RunOutcome, SuspendReason } from "../../gen/heddle/v1/event_pb.js";
 import { Executor, ToolCallOutcome, ToolCallState, ToolKind } from "../../gen/heddle/v1/tool_call_pb.js";
+import { recover } from "../../src/recorder/recover.js";
 import type { ThreadEvent } from "../../src/thread/event.js";
 import { newId } from "../../src/thread/ids.js";
 import { ManualClock, openProducer, storedEvents, useCores } from "../support/core.js";
@@ -269,6 +270,23 @@ describe("a lease", () => {
     await expect(producer.record([])).rejects.toMatchObject({ code: "recording_fenced", detail: { epoch: 1n } });
     expect(heddle.recordings.active).toBe(0);
     await expect(openProducer(heddle, { threadId: producer.threadId })).resolves.toMatchObject({ epoch: 2n });
+  });
+
+  test("T1: it is lost in silence also when its producer was back before a restart had looked after the thread", async () => {
+    const before = core();
+    const producer = await openProducer(before, { leaseMs: 10_000 });
+    const run = new RunScript();
+    await producer.record([run.started(), run.created(newId())]);
+    before.recordings.dispose();
+
+    const clock = new ManualClock();
+    const after = core({ log: before.log, clock });
+    const { threadId, recordingId, epoch } = producer;
+    await after.threads.record(threadId, { recordingId, epoch, producerSequence: 0n, events: [], contents: [] });
+    await recover(after.log, after.recordings);
+    clock.advance(10_000);
+    await vi.waitFor(async () => expect((await after.threads.get(threadId)).openToolCalls).toBe(0));
+    expect(after.recordings.active).toBe(0);
   });
 
   test("L3: taking over fences the old epoch off", async () => {

@@ -62,6 +62,28 @@ describe("closing", () => {
     expect(server.gauges()).toMatchObject(nothingOpen);
   });
 
+  test("an answer that is slowly read arrives whole", async () => {
+    const shutdown = new AbortController();
+    const much = Buffer.alloc(32 * 1024 * 1024, "x");
+    const door: Door = ({ transport }) => {
+      if (transport.version === 2) return false;
+      transport.response.write(much);
+      shutdown.signal.addEventListener("abort", () => transport.response.end("closing"));
+      return true;
+    };
+    await using server = await startTestServer({ shutdown, doors: [door], timing: { drainMs: 60_000 } });
+    const [response] = await once(requestHttp1(server.url).end(), "response");
+    const isClosed = server.close();
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    let [bytes, last] = [0, ""];
+    for await (const chunk of response) {
+      bytes += chunk.length;
+      last = chunk.subarray(-7).toString();
+    }
+    expect({ bytes, last }).toEqual({ bytes: much.length + 7, last: "closing" });
+    await isClosed;
+  });
+
   test("what does not end by the deadline is cut", async () => {
     await using server = await startTestServer({
       doors: [holdOpen, ({ transport }) => transport.version === 1 && transport.response.write("first")],

@@ -2,6 +2,7 @@
 // stand others that the server depends on, each with a name of its own (`mcp/LABEL`): what becomes of them changes nothing of the rest.
 import type { DescService } from "@bufbuild/protobuf";
 import { Code, ConnectError, type ConnectRouter } from "@connectrpc/connect";
+import { ErrorInfoSchema } from "../../../gen/google/rpc/error_details_pb.js";
 import {
   Health as HealthService,
   HealthCheckResponse_ServingStatus as Status,
@@ -75,11 +76,17 @@ export function createHealth(services: readonly DescService[], dependencies = no
 const dependencyStatus = (isThere: boolean | undefined): Status =>
   isThere === undefined ? Status.UNKNOWN : isThere ? Status.SERVING : Status.NOT_SERVING;
 
+/** What the health protocol asks for. With its details it passes as it is: our own codes have no such one (wire-error.ts). */
+const noService = (service: string): ConnectError =>
+  new ConnectError(`this server has no service "${service.slice(0, 200)}"`, Code.NotFound, undefined, [
+    { desc: ErrorInfoSchema, value: { reason: "SERVICE_NOT_FOUND", domain: "heddle" } },
+  ]);
+
 export function registerHealth(router: ConnectRouter, health: Health): void {
   router.service(HealthService, {
     check({ service }) {
       const status = health.statusOf(service);
-      if (status === undefined) throw new ConnectError(`this server has no service "${service}"`, Code.NotFound);
+      if (status === undefined) throw noService(service);
       return { status };
     },
 
