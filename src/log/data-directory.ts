@@ -92,11 +92,18 @@ export const noData = (dir: string): HeddleError =>
     },
   );
 
+interface Claim {
+  /** Whoever owns it has ended: the caller vouches for it. */
+  readonly takeOver: boolean;
+  /** A process holds it (owner-socket.ts), whether or not it can be seen. */
+  readonly isHeard: boolean;
+}
+
 /**
  * Takes the directory for this process, or throws `directory_in_use` or `directory_version`. LMDB's write lock is shared
  * by all processes: of any number that try at once, one finds the record free.
  */
-export function claimDirectory(environment: Environment, dir: string, takeOver: boolean): Owner {
+export function claimDirectory(environment: Environment, dir: string, { takeOver, isHeard }: Claim): Owner {
   const { root, meta } = environment;
   const claimant = thisProcess();
   // The callback must not return what put returns: lmdb-js takes a promise there for an asynchronous transaction and then
@@ -104,10 +111,11 @@ export function claimDirectory(environment: Environment, dir: string, takeOver: 
   root.transactionSync(() => {
     checkVersion(environment, dir);
     const owner = readOwner(environment, dir);
-    const state = owner === undefined ? "dead" : ownerState(owner, claimant);
+    const seen = owner === undefined ? "dead" : ownerState(owner, claimant);
+    const state = seen === "dead" && isHeard ? "alive" : seen;
     if (owner !== undefined && state !== "dead" && !takeOver) throw directoryInUse(dir, owner, state);
     meta.putSync(versionKey, seal(Buffer.from([layoutVersion])));
-    meta.putSync(ownerKey, seal(encodeOwner(claimant)));
+    meta.putSync(ownerKey, ownerRecord(claimant));
   });
   return claimant;
 }
@@ -122,23 +130,23 @@ export function releaseDirectory(environment: Environment, dir: string, claimant
 }
 
 /**
- * Throws `storage_failed` when another process has taken the directory since: by take-over, or because it could not see that this one
- * lives (a container has process ids of its own). What both write would overwrite the other's events.
+ * Throws `storage_failed` when another process has taken the directory since: by take-over, or because neither could see the other. What
+ * both write would overwrite the other's events. `record`: the claimant's, as `ownerRecord` has it.
  */
-export function requireOwnership({ meta }: Environment, dir: string, claimant: Owner): void {
+export function requireOwnership({ meta }: Environment, dir: string, record: Buffer): void {
   meta.resetReadTxn(); // What was read before may be old by now.
-  const record = meta.getBinary(ownerKey);
-  const owner = record && unseal(record);
-  if (owner?.equals(encodeOwner(claimant))) return;
+  const found = meta.getBinary(ownerKey);
+  if (found?.equals(record)) return;
+  const owner = found && unseal(found);
   const name = owner ? ownerName(decodeOwner(owner)) : "another process";
   throw new HeddleError(
     "storage_failed",
     `${dir} was taken by ${name}: nothing more is written here. Stop this server`,
-    {
-      detail: { path: dir },
-    },
+    { detail: { path: dir } },
   );
 }
+
+export const ownerRecord = (owner: Owner): Buffer => seal(encodeOwner(owner));
 
 /** Throws `directory_version` for a layout that this version does not know. A new directory has none. */
 export function checkVersion({ meta }: Environment, dir: string): void {

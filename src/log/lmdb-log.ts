@@ -1,7 +1,7 @@
 // A data directory with its owner: the writing half of the LMDB store. Neighbours: commit-queue.ts groups and orders the
 // commits, lmdb-writes.ts knows what goes into the tables, lmdb-reads.ts reads them.
 import { CommitQueue, type Write } from "./commit-queue.js";
-import { releaseDirectory, requireOwnership } from "./data-directory.js";
+import { ownerRecord, releaseDirectory, requireOwnership } from "./data-directory.js";
 import type { DiskSpace } from "./disk-space.js";
 import type { AppendBatch, EventLog, Span, ThreadKey } from "./event-log.js";
 import { FreshSpans } from "./fresh-spans.js";
@@ -13,6 +13,7 @@ import type { Tables } from "./lmdb-tables.js";
 import { appendWrite, createWrite, purgeWrite, removeWrite } from "./lmdb-writes.js";
 import { conflict, threadDeleted, threadNotFound } from "./log-errors.js";
 import type { Owner } from "./owner.js";
+import { beHeard } from "./owner-socket.js";
 import { storageError } from "./storage-error.js";
 import { Waiters } from "./waiters.js";
 
@@ -24,6 +25,8 @@ interface Change<T> {
 
 export class LmdbLog extends LmdbReads implements EventLog {
   readonly #owner: Owner;
+  readonly #ownerRecord: Buffer;
+  readonly #endBeingHeard: () => void;
   readonly #space: DiskSpace;
   readonly #queue = new CommitQueue((group) => this.#commit(group));
   readonly #waiters = new Waiters();
@@ -40,6 +43,8 @@ export class LmdbLog extends LmdbReads implements EventLog {
   constructor(session: LmdbSession, { claimant, space }: { claimant: Owner; space: DiskSpace }) {
     super(session);
     this.#owner = claimant;
+    this.#ownerRecord = ownerRecord(claimant);
+    this.#endBeingHeard = beHeard(session.path);
     this.#space = space;
     for (const thread of session.tables.purges.getKeys({})) this.#startPurge(thread);
   }
@@ -117,6 +122,7 @@ export class LmdbLog extends LmdbReads implements EventLog {
     await this.#queue.drained();
     await this.purged();
     await this.#release();
+    this.#endBeingHeard();
     await this.session.close();
   }
 
@@ -191,7 +197,7 @@ export class LmdbLog extends LmdbReads implements EventLog {
     const { tables, path } = this.session;
     await this.#space.reserve(group);
     try {
-      requireOwnership(tables, path, this.#owner);
+      requireOwnership(tables, path, this.#ownerRecord);
       await tables.root.batch(() => {
         for (const { table, key, value } of group) {
           void (value === undefined ? tables[table].remove(key) : tables[table].put(key, value));

@@ -17,6 +17,7 @@ import { LmdbLog } from "./lmdb-log.js";
 import { LmdbReader } from "./lmdb-reader.js";
 import { LmdbSession } from "./lmdb-session.js";
 import { type Environment, openEnvironment } from "./lmdb-tables.js";
+import { isHeard } from "./owner-socket.js";
 import { countReader, refuseReadersHere } from "./readers-here.js";
 import { storageError } from "./storage-error.js";
 
@@ -63,7 +64,8 @@ async function owner(path: string, environment: Environment, takeOver: boolean):
   const space = new DiskSpace(dataFile(path));
   await space.reserve([]);
   syncDirectory(path);
-  return new LmdbLog(session, { space, claimant: claimDirectory(environment, path, takeOver) });
+  const claimant = claimDirectory(environment, path, { takeOver, isHeard: await isHeard(path) });
+  return new LmdbLog(session, { space, claimant });
 }
 
 function closing(environment: Environment): (error: unknown) => Promise<never> {

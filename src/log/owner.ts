@@ -31,6 +31,7 @@ export function ownerState(owner: Owner, here: Owner): "alive" | "dead" | "elsew
   if (owner.host !== here.host) return "elsewhere";
   if (owner.bootId !== here.bootId) return "dead";
   const startTime = startTimeOf(owner.pid);
+  if (startTime === ended) return "dead";
   if (startTime !== undefined && owner.startTime !== "") return startTime === owner.startTime ? "alive" : "dead";
   return isRunning(owner.pid) ? "alive" : "dead";
 }
@@ -55,11 +56,14 @@ export function directoryInUse(path: string, owner: Owner, state: "alive" | "els
   });
 }
 
+/** Of a process that is over, and that its parent has not noticed yet. */
+const ended = "ended";
+
 /** Field 22 of /proc/<pid>/stat. The second field is the command in parentheses, which may hold spaces and parentheses. */
 function startTimeOf(pid: number): string | undefined {
   const stat = readText(`/proc/${pid}/stat`);
   const afterCommand = stat?.slice(stat.lastIndexOf(")") + 2).split(" ");
-  return afterCommand?.[22 - 3];
+  return afterCommand?.[0] === "Z" || afterCommand?.[0] === "X" ? ended : afterCommand?.[22 - 3];
 }
 
 /** Signal 0 only asks. EPERM is a process of another user: it runs. */

@@ -1,9 +1,11 @@
 // One writer a data directory, whatever happens to it; readers beside it.
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { readFileSync, statSync } from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { open } from "lmdb";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { seal } from "../../src/log/checksum.js";
 import type { EventLog } from "../../src/log/event-log.js";
 import { openLmdbLog } from "../../src/log/lmdb.js";
@@ -101,6 +103,17 @@ describe("ownership of a data directory", () => {
     await openHere({ takeOver: true });
   });
 
+  test("an owner that cannot be seen, as in another container, is heard; and no longer once it is killed", {
+    timeout: 60_000,
+  }, async () => {
+    const first = start();
+    await first.call("open", { dir: dir.path });
+    await writeMeta("owner", seal(encodeOwner({ ...thisProcess(), startTime: "1" })));
+    await expect(openHere()).rejects.toMatchObject({ code: "directory_in_use", detail: { path: dir.path } });
+    await first.kill();
+    await openHere();
+  });
+
   test("L1, L4: an owner that lives on although its directory was taken writes nothing any more", {
     timeout: 60_000,
   }, async () => {
@@ -124,6 +137,26 @@ describe("ownership of a data directory", () => {
     await openHere();
   });
 });
+
+test.skipIf(process.platform !== "linux")(
+  "a process that has ended is dead, also before its parent notices",
+  async () => {
+    // The shell's child ends at once, and what the shell has become never looks.
+    const parent = spawn("/bin/sh", ["-c", "sleep 0 & echo $!; exec sleep 60"], {
+      stdio: ["ignore", "pipe", "ignore"],
+    });
+    try {
+      const [line] = (await once(parent.stdout, "data")) as [Buffer];
+      const pid = Number(line);
+      const stateOf = (): string => readFileSync(`/proc/${pid}/stat`, "utf8");
+      await vi.waitFor(() => expect(stateOf()).toContain(") Z "));
+      const startTime = stateOf().split(") ")[1]!.split(" ")[19]!;
+      expect(ownerState({ ...thisProcess(), pid, startTime }, thisProcess())).toBe("dead");
+    } finally {
+      parent.kill("SIGKILL");
+    }
+  },
+);
 
 describe("who owns", () => {
   const here: Owner = { ...thisProcess() };
