@@ -70,7 +70,9 @@ const functionTool = z.strictObject({
   strict: z.boolean().nullish(),
 });
 
-const names = z.union([z.array(text), z.looseObject({ tool_names: z.array(text).optional() })]);
+/** Not by what a server says of its tools (`read_only`): nobody vouches for it. */
+const filter = z.strictObject({ tool_names: z.array(text).nullish() });
+const names = z.union([z.array(text), filter]);
 const mcpTool = z.strictObject({
   type: z.literal("mcp"),
   server_label: z.string().min(1).max(64),
@@ -83,8 +85,8 @@ const mcpTool = z.strictObject({
     .union([
       z.enum(["always", "never"]),
       z.strictObject({
-        always: z.looseObject({ tool_names: z.array(text).optional() }).optional(),
-        never: z.looseObject({ tool_names: z.array(text).optional() }).optional(),
+        always: filter.nullish(),
+        never: filter.nullish(),
       }),
     ])
     .nullish(),
