@@ -134,6 +134,11 @@ describe.each(sdks)("$sdk", ({ Client }) => {
       { input: "Hi", tool_choice: { type: "function", name: "a" } },
       "tool_choice",
     ],
+    [
+      "a choice of a server that is not named",
+      { input: "Hi", tools: [{ type: "function", name: "a" }], tool_choice: { type: "mcp", server_label: "b" } },
+      "tool_choice",
+    ],
     ["a penalty that the model does not take", { input: "Hi", presence_penalty: 1 }, "presence_penalty"],
     ["the other one", { input: "Hi", frequency_penalty: -1 }, "frequency_penalty"],
     ["too much of it", { input: "Hi", frequency_penalty: 2.5 }, "frequency_penalty"],
