@@ -27,6 +27,7 @@ import {
 } from "./thread/schema.js";
 import type { Threads } from "./threads.js";
 
+export { toolNames } from "./tool/mcp/tool-names.js";
 export { mcpPrefix } from "./tool/policy.js";
 
 /** Where a response begins. */

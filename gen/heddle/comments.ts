@@ -354,7 +354,7 @@ export const comments: Readonly<Record<string, string>> = {
   "heddle.v1.RunOptions.end_when_cut_off": "A call whose input was cut off, because the reply reached its length limit or was filtered, ends the run as incomplete, and no call of that reply is run. False: the model is told, and goes on.",
   "heddle.v1.RunOptions.end_when_unclaimed": "A call that no client claims in time ends the run, cancelled, instead of being told to the model.",
   "heddle.v1.RunOptions.frequency_penalty": "The same, the more the more often it has used them.",
-  "heddle.v1.RunOptions.guarded_tools": "Tools whose calls are asked for whatever policy says, in the same way.",
+  "heddle.v1.RunOptions.guarded_tools": "Tools whose calls are asked for whatever policy says, in the same way. One that is approved by its own name is not meant by a `*` here.",
   "heddle.v1.RunOptions.instructions": "What the operator wants of the agent. At most 256 KiB. Empty: the server's own instructions.",
   "heddle.v1.RunOptions.max_output_tokens": "The longest reply, in tokens. 0 means the provider's own limit.",
   "heddle.v1.RunOptions.max_steps": "How often the model may be asked: 1 to 1,000. 0 means the server's default.",

@@ -8,9 +8,13 @@ import { isNamed } from "./tool-names.js";
 export function policyFor({ approvals, options }: Pick<Run, "approvals" | "options">, tool: ToolDefinition): Policy {
   const policy = approvals.policyOf(tool);
   if (policy === "deny") return policy;
-  if (isNamed(options.guardedTools, tool.name)) return "ask";
+  if (isGuarded(options, tool.name)) return "ask";
   return !approvals.isConfigured(tool) && isNamed(options.approvedTools, tool.name) ? "allow" : policy;
 }
+
+/** One that is approved by its own name is not meant by a `*` that guards the others. */
+const isGuarded = ({ guardedTools, approvedTools }: Run["options"], name: string): boolean =>
+  guardedTools.includes(name) || (isNamed(guardedTools, name) && !approvedTools.includes(name));
 
 /** As things stand, a person is going to be asked. */
 export const willAsk = (run: Pick<Run, "approvals" | "options">, tool: ToolDefinition): boolean =>

@@ -39,9 +39,10 @@ const originHeaders = (origin: string) => ({
   "access-control-expose-headers": cors.exposedHeaders.join(", "),
 });
 
+/** `*`: libraries send headers of their own, such as OpenAI's X-Stainless-Lang. It does not stand for Authorization. */
 const permissions = Object.freeze({
-  "access-control-allow-methods": cors.allowedMethods.join(", "),
-  "access-control-allow-headers": [...cors.allowedHeaders, "Authorization"].join(", "),
+  "access-control-allow-methods": [...cors.allowedMethods, "DELETE"].join(", "),
+  "access-control-allow-headers": [...cors.allowedHeaders, "Authorization", "*"].join(", "),
   "access-control-max-age": String(preflightSeconds),
 });
 

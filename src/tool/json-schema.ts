@@ -8,12 +8,21 @@ import type { JsonSchema } from "./tool.js";
 /** Contract: an input that the type refuses, the schema refuses. A schema that cannot be used allows everything. */
 export function schemaType(schema: JsonSchema): z.ZodType {
   const looks = new Looks();
-  const validator = new Validator(bounded(schema, looks) as Schema, "2020-12");
+  const validator = validatorOf(bounded(schema, looks) as Schema);
   return z.unknown().superRefine((value, context) => {
     looks.begin();
-    const problem = problemOf(validator, value);
+    const problem = validator && problemOf(validator, value);
     if (problem) context.addIssue({ code: "custom", ...problem });
   });
+}
+
+/** Undefined for one that cannot be read, such as one with half a character in a name. */
+function validatorOf(schema: Schema): Validator | undefined {
+  try {
+    return new Validator(schema, "2020-12");
+  } catch {
+    return undefined;
+  }
 }
 
 interface Problem {

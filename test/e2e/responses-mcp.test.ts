@@ -28,6 +28,7 @@ beforeAll(async () => {
         turn("Echo", "mcp__mine__echo", { text: "hello" }),
         turn("Fail", "mcp__mine__fail"),
         turn("Ask first", "mcp__mine__echo", { text: "asked" }),
+        turn("Look up", "mcp__mine__look_up"),
         turn("Reference", "mcp__everything__echo", { message: "hi" }),
         turn("Guarded", "mcp__guarded__echo", { message: "hi" }),
       ],
@@ -125,6 +126,33 @@ describe.each(sdks)("$sdk", ({ Client }) => {
       { type: "mcp_call", status: "completed", approval_request_id: request.id },
       { type: "message" },
     ]);
+  });
+
+  test("whoever names the tools that need no yes is asked for all others, whatever the server says of them", async () => {
+    const never = (...tool_names: string[]) => mine({ require_approval: { never: { tool_names } } });
+    const asked = await ask({ input: "Echo", tools: [never("look.up")] });
+    expect(asked.response.output.at(-1)).toMatchObject({ type: "mcp_approval_request", name: "echo" });
+    const free = await ask({ input: "Echo", tools: [never("look.up", "echo")] });
+    expect(free.response.output.at(-1)).toMatchObject({ type: "message" });
+  });
+
+  test("tools are named as their server names them", async () => {
+    const allowed = (...allowed_tools: string[]) => mine({ require_approval: "never", allowed_tools });
+    const called = async (tools: object[]) =>
+      (await ask({ input: "Look up", tools })).response.output.find(({ type }) => type === "mcp_call");
+    expect(await called([allowed("look.up")])).toMatchObject({ name: "look.up", status: "completed" });
+    expect(await called([allowed("*")])).toBeUndefined();
+  });
+
+  test("a filter that nobody can vouch for is refused by name", async () => {
+    for (const [field, extra] of [
+      ["allowed_tools", { allowed_tools: { read_only: true } }],
+      ["require_approval.never", { require_approval: { never: { read_only: true } } }],
+    ] as const)
+      await expect(responses().create({ input: "Echo", tools: [mine(extra)] } as never)).rejects.toMatchObject({
+        status: 400,
+        param: `tools[0].${field}.read_only`,
+      });
   });
 
   test("the operator's own servers are named by their labels", async () => {

@@ -132,6 +132,20 @@ test("allowed_tools: of the tools that are named, the model is offered those", a
   expect((await offered("auto", [{ ...own, name: "read_file" }])).names).toEqual(["read_file"]);
 });
 
+test("a tool of a server is demanded by name, a server as a whole as any tool", async () => {
+  await using wire = await openModelWire();
+  const client = await open(wire);
+  const own = { type: "mcp" as const, server_label: "heddle" };
+  for (const [name, choice] of [
+    ["read_file", { type: "function", function: { name: "read_file" } }],
+    [undefined, "required"],
+  ] as const) {
+    wire.play(says("Good morning."));
+    await client.responses.create({ input: "Hello", tools: [own], tool_choice: { ...own, ...(name && { name }) } });
+    expect((await wire.request()).body).toMatchObject({ tool_choice: choice });
+  }
+});
+
 test("calls and their outputs: gone on with, told as history, and taken along into a branch, they are the same", async () => {
   await using wire = await openModelWire();
   wire.play(calls("Ulm", "Bonn"), says("Rain and sun."), says("Rain and sun."), says("Bonn."), says("Ulm."));

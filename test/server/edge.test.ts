@@ -74,7 +74,7 @@ describe.each(versions)("tokens over $version", ({ ask }) => {
 describe.each(versions)("pages of other origins over $version", ({ ask }) => {
   const page = "https://app.example.com";
 
-  test("a listed origin's preflight is answered without a token, with what Connect and gRPC-Web need", async () => {
+  test("a listed origin's preflight is answered without a token, with what Connect, gRPC-Web and OpenAI's library need", async () => {
     await using server = await startTestServer({ tokens, allowedOrigins: [`${page}/`] });
     const { status, headers } = await ask(server.url, {
       method: "OPTIONS",
@@ -83,8 +83,12 @@ describe.each(versions)("pages of other origins over $version", ({ ask }) => {
     });
     expect(status).toBe(204);
     expect(headers).toMatchObject({ "access-control-allow-origin": page, vary: "Origin" });
-    expect(headers["access-control-allow-methods"]).toBe("POST, GET");
-    expect(headers["access-control-allow-headers"]?.split(", ")).toEqual([...cors.allowedHeaders, "Authorization"]);
+    expect(headers["access-control-allow-methods"]).toBe("POST, GET, DELETE");
+    expect(headers["access-control-allow-headers"]?.split(", ")).toEqual([
+      ...cors.allowedHeaders,
+      "Authorization",
+      "*",
+    ]);
     expect(Number(headers["access-control-max-age"])).toBeGreaterThan(0);
     expect(headers["access-control-allow-credentials"]).toBeUndefined();
   });

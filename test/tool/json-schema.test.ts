@@ -41,3 +41,7 @@ test("properties may be called like keywords", () => {
   expect(fits(schema, { uniqueItems: "yes", pattern: "a" })).toBe(true);
   expect(fits(schema, { uniqueItems: 1 })).toBe(false);
 });
+
+test("a schema that cannot be read allows everything", () => {
+  expect(fits({ type: "object", properties: { "\ud800": {} } }, { a: 1 })).toBe(true);
+});

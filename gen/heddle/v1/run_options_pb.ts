@@ -121,7 +121,8 @@ export type RunOptions = Message<"heddle.v1.RunOptions"> & {
   approvedTools: string[];
 
   /**
-   * Tools whose calls are asked for whatever policy says, in the same way.
+   * Tools whose calls are asked for whatever policy says, in the same way. One that is approved by its own name is not meant by a
+   * `*` here.
    *
    * @generated from field: repeated string guarded_tools = 14;
    */

@@ -16,7 +16,8 @@ export class CatchUp {
   async read({ after, before }: { readonly after: number; readonly before: number }): Promise<Piece | undefined> {
     const buffers: Buffer[] = [];
     let last = after;
-    for (let bytes = 0; bytes < pieceBytes; ) {
+    // The event behind the last one that is there is not looked for: it may be long in coming.
+    for (let bytes = 0; bytes < pieceBytes && last < before - 1; ) {
       const frame = await this.#peek();
       if (!frame || frame.number >= before) break;
       this.#next = undefined;

@@ -29,9 +29,9 @@ interface ApiErrorOptions {
   readonly type?: string;
 }
 
-/** The caller's fault, with the field that is wrong. */
+/** The caller's fault, with the field that is wrong. Empty: the request as a whole is. */
 export const wrong = (param: string, message: string, code: string | null = null): ApiError =>
-  new ApiError(400, message, { param, code });
+  new ApiError(400, message, { param: param || null, code });
 
 export const notFound = (id: string): ApiError =>
   new ApiError(404, `Response with id '${id.slice(0, 100)}' not found.`, { code: "response_not_found" });
@@ -57,8 +57,6 @@ const ofInput: ReadonlySet<ErrorCode> = new Set([
   "approval_not_pending",
 ]);
 
-const ofCaller: ReadonlySet<ErrorCode> = new Set(["mcp_not_allowed"]);
-
 const unanswered = (toolCallId: string): ApiError =>
   wrong(
     "input",
@@ -83,15 +81,14 @@ export function asApiError(reason: unknown): ApiError {
   if (isError(reason, "run_not_found"))
     return wrong("previous_response_id", "The previous response is still in progress.", code);
   if (ofInput.has(code as ErrorCode)) return wrong("input", message, code);
-  const status = statuses[code as ErrorCode] ?? (ofCaller.has(code as ErrorCode) ? 400 : 500);
+  if (isError(reason, "mcp_not_allowed")) return wrong("tools", message, code);
+  const status = statuses[code as ErrorCode] ?? 500;
   return new ApiError(status, status === 500 ? "The server failed; its log says more" : message, { code });
 }
 
 /** The verbs' own names of fields, in the words of this API. */
 const paramOf = (field: string): string =>
-  field.startsWith("options.allowed_tools") ||
-  field.startsWith("options.client_tools") ||
-  field.startsWith("mcp_servers")
+  /^(?:options\.(?:allowed|approved|guarded|client)_tools|mcp_servers)/.test(field)
     ? "tools"
     : field.startsWith("options.tool_choice")
       ? "tool_choice"

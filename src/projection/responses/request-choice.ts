@@ -23,8 +23,13 @@ export function choiceOf(choice: ResponseRequest["tool_choice"], named: readonly
       };
     case "function":
       return { toolChoice: { mode: ToolChoiceMode.NAMED, toolName: choice.name } };
-    case "mcp":
-      return { toolChoice: { mode: ToolChoiceMode.REQUIRED } };
+    case "mcp": {
+      const [name = ""] = allowedBy(choice, named, "tool_choice");
+      // Of a server as a whole no provider can be asked for: any tool will do.
+      return {
+        toolChoice: choice.name ? { mode: ToolChoiceMode.NAMED, toolName: name } : { mode: ToolChoiceMode.REQUIRED },
+      };
+    }
     default:
       return { toolChoice: { mode: ToolChoiceMode.NAMED, toolName: hostedName(choice.type) } };
   }

@@ -4,7 +4,7 @@ import type { BeginRequest } from "../../responses.js";
 import { limits } from "../../thread/limits.js";
 import { wrong } from "./errors.js";
 import { listedPart, readImages } from "./request-images.js";
-import type { ContentPart, InputItem } from "./request-shape.js";
+import { type ContentPart, type InputItem, joinedText } from "./request-shape.js";
 import { parseItemId } from "./response-id.js";
 
 type Past = BeginRequest["past"][number];
@@ -88,7 +88,7 @@ function take(
         throw wrong(param, `At most ${limits.openSubjects} function calls may wait for their outputs at a time.`);
       return;
     case "function_call_output": {
-      const output = typeof item.output === "string" ? item.output : item.output.map(({ text }) => text).join("\n");
+      const output = typeof item.output === "string" ? item.output : joinedText(item.output);
       const call = called.get(item.call_id);
       if (call) call.output = output;
       else read.outputs.push({ toolCallId: answered(item.call_id, `${param}.call_id`, hasPrevious), output });

@@ -1,5 +1,8 @@
 // What POST /v1/responses takes. Strict: a field that is not known, or not supported, is refused by name.
 import { z } from "zod";
+import { limits } from "../../thread/limits.js";
+import { cleanSummary } from "../../thread/summary.js";
+import { utf8Bytes } from "../../thread/text.js";
 import { wrong } from "./errors.js";
 import { parseJson } from "./request-json.js";
 
@@ -16,6 +19,10 @@ const inputImage = z.strictObject({
 const part = z.discriminatedUnion("type", [inputText, inputImage, outputText, refusal]);
 const content = z.union([text, z.array(part)]);
 
+/** Of an output in parts. */
+export const joinedText = (parts: readonly { readonly text: string }[]): string =>
+  parts.map(({ text }) => text).join("\n");
+
 const message = z.strictObject({
   type: z.literal("message").optional(),
   id: text.nullish(),
@@ -25,19 +32,35 @@ const message = z.strictObject({
   phase: text.nullish(),
 });
 
-const functionCall = z.looseObject({ type: z.literal("function_call"), call_id: text, name: text, arguments: text });
+/** Of a call that a caller tells of. */
+const callName = z
+  .string()
+  .max(200)
+  .refine((name) => cleanSummary(name) !== "", "must have visible characters");
+/** What a call was given, or gave. */
+const isCallText = (said: string): boolean => utf8Bytes(said) <= limits.contentChunkBytes;
+const callTextRule = `may have at most ${limits.contentChunkBytes} bytes`;
+const callText = text.refine(isCallText, callTextRule);
+const callParts = z.array(inputText).refine((parts) => isCallText(joinedText(parts)), callTextRule);
+
+const functionCall = z.looseObject({
+  type: z.literal("function_call"),
+  call_id: text,
+  name: callName,
+  arguments: callText,
+});
 const functionOutput = z.strictObject({
   type: z.literal("function_call_output"),
   id: text.nullish(),
   status: text.nullish(),
   call_id: text,
-  output: z.union([text, z.array(inputText)]),
+  output: z.union([callText, callParts]),
 });
 const mcpCall = z.looseObject({
   type: z.literal("mcp_call"),
-  name: text,
-  arguments: text,
-  output: text.nullish(),
+  name: callName,
+  arguments: callText,
+  output: callText.nullish(),
 });
 const approvalResponse = z.strictObject({
   type: z.literal("mcp_approval_response"),
@@ -70,7 +93,9 @@ const functionTool = z.strictObject({
   strict: z.boolean().nullish(),
 });
 
-const names = z.union([z.array(text), z.looseObject({ tool_names: z.array(text).optional() })]);
+/** Not by what a server says of its tools (`read_only`): nobody vouches for it. */
+const filter = z.strictObject({ tool_names: z.array(text).nullish() });
+const names = z.union([z.array(text), filter]);
 const mcpTool = z.strictObject({
   type: z.literal("mcp"),
   server_label: z.string().min(1).max(64),
@@ -83,8 +108,8 @@ const mcpTool = z.strictObject({
     .union([
       z.enum(["always", "never"]),
       z.strictObject({
-        always: z.looseObject({ tool_names: z.array(text).optional() }).optional(),
-        never: z.looseObject({ tool_names: z.array(text).optional() }).optional(),
+        always: filter.nullish(),
+        never: filter.nullish(),
       }),
     ])
     .nullish(),
@@ -142,6 +167,9 @@ export const includable = [
   "reasoning.encrypted_content",
 ] as const;
 
+/** As large as a run's options take it. */
+const count = z.int().min(1).max(0xffff_ffff);
+
 /** Also what /openapi.json shows. */
 export const requestShape = z.strictObject({
   model: text.nullish(),
@@ -159,8 +187,8 @@ export const requestShape = z.strictObject({
   tools: z.array(tool).max(128).nullish(),
   tool_choice: toolChoice.nullish(),
   parallel_tool_calls: z.boolean().nullish(),
-  max_output_tokens: z.int().min(1).nullish(),
-  max_tool_calls: z.int().min(1).nullish(),
+  max_output_tokens: count.nullish(),
+  max_tool_calls: count.nullish(),
   temperature: z.number().min(0).max(2).nullish(),
   top_p: z.number().min(0).max(1).nullish(),
   presence_penalty: z.number().min(-2).max(2).nullish(),
@@ -192,7 +220,7 @@ interface Problem {
   readonly message: string;
 }
 
-/** Of alternatives, the one that came closest: its problem lies deepest. */
+/** Of alternatives, the one that came closest: its problem lies deepest, and is not that it is another type. */
 function problemOf(issue: z.core.$ZodIssue, above: readonly PropertyKey[] = []): Problem {
   const path = [...above, ...issue.path];
   if (issue.code === "unrecognized_keys") {
@@ -202,18 +230,24 @@ function problemOf(issue: z.core.$ZodIssue, above: readonly PropertyKey[] = []):
   if (issue.code === "invalid_union" && issue.errors.length > 0) {
     const inner = issue.errors
       .flatMap(([first]) => (first ? [first] : []))
-      .toSorted((a, b) => depthOf(b) - depthOf(a))[0];
+      .toSorted((a, b) => depthOf(b) - depthOf(a) || Number(isOfType(a)) - Number(isOfType(b)))[0];
     if (inner && depthOf(inner) > 0) return problemOf(inner, path);
   }
   const param = dotted(path);
+  if (param === "") return { param, message: "The body of the request must be a JSON object." };
   return { param, message: `Invalid value for '${param}': ${issue.message}.` };
 }
 
 const depthOf = ({ path, code }: z.core.$ZodIssue): number => path.length + (code === "unrecognized_keys" ? 1 : 0);
 
+const isOfType = ({ path }: z.core.$ZodIssue): boolean => path.at(-1) === "type";
+
+/** What is shown of a name that a caller made up, in UTF-16 units. */
+const shownUnits = 64;
+
 const dotted = (path: readonly PropertyKey[]): string =>
-  path.reduce<string>(
-    (text, part) =>
-      typeof part === "number" ? `${text}[${part}]` : text === "" ? String(part) : `${text}.${String(part)}`,
-    "",
-  );
+  path.reduce<string>((text, part) => {
+    if (typeof part === "number") return `${text}[${part}]`;
+    const name = String(part).slice(0, shownUnits);
+    return text === "" ? name : `${text}.${name}`;
+  }, "");

@@ -1,7 +1,7 @@
 // The tools that a caller names: naming one is the caller's consent that it runs.
 
 import type { BroughtServer } from "../../brought-servers.js";
-import { mcpPrefix } from "../../responses.js";
+import { mcpPrefix, toolNames } from "../../responses.js";
 import { ownLabel } from "./call-shapes.js";
 import { wrong } from "./errors.js";
 import type { RequestedTool } from "./request-shape.js";
@@ -75,19 +75,21 @@ function addServer(
   if (!isOwn && !url && !servers.includes(label))
     throw wrong(`${param}.server_url`, `This server knows no MCP server ${label}: give its server_url.`);
   const names = Array.isArray(tool.allowed_tools) ? tool.allowed_tools : tool.allowed_tools?.tool_names;
-  const prefix = prefixOf(tool);
   const own = offered.filter((name) => !hosted.some((other) => other === name));
-  const all = isOwn ? own : [`${prefix}*`];
-  const named = (list: readonly string[]): string[] => list.map((name) => `${prefix}${name}`);
+  const all = isOwn ? own : [`${mcpPrefix(label)}*`];
   const unknown = isOwn ? names?.find((name) => !own.includes(name)) : undefined;
   if (unknown !== undefined) throw wrong(`${param}.allowed_tools`, `There is no tool ${unknown.slice(0, 64)}.`);
-  asked.allowed.push(...(names ? named(names) : all));
+  asked.allowed.push(...(names ? knownNames(tool, names) : all));
   const approval = tool.require_approval ?? (isOwn ? undefined : "always");
   if (approval === "always") asked.guarded.push(...all);
   else if (approval === "never") asked.approved.push(...(isOwn ? [] : all));
   else if (approval) {
-    asked.guarded.push(...named(approval.always?.tool_names ?? []));
-    if (!isOwn) asked.approved.push(...named(approval.never?.tool_names ?? []));
+    asked.guarded.push(...knownNames(tool, approval.always?.tool_names ?? []));
+    if (!isOwn) {
+      // Whoever names those that need no yes is asked for all the others, whatever the server says of them.
+      asked.guarded.push(...all);
+      asked.approved.push(...knownNames(tool, approval.never?.tool_names ?? []));
+    }
   }
   if (url) asked.servers.push({ label, url, headers: headersOf(tool) });
 }
@@ -96,11 +98,13 @@ type McpTool = Extract<RequestedTool, { type: "mcp" }>;
 
 const isOwnServer = ({ server_label, server_url }: McpTool): boolean => server_label === ownLabel && !server_url;
 
-const prefixOf = (tool: McpTool): string => (isOwnServer(tool) ? "" : mcpPrefix(tool.server_label));
+/** By the names that the loop knows them by. */
+const knownNames = (tool: McpTool, names: readonly string[]): readonly string[] =>
+  isOwnServer(tool) ? names : [...toolNames(tool.server_label, names).values()];
 
 /** Tools of a server by the server's own names. */
-export const namesOf = ({ tool }: NamedTool, names: readonly string[]): string[] =>
-  names.map((name) => (tool.type === "mcp" ? `${prefixOf(tool)}${name}` : name));
+export const namesOf = ({ tool }: NamedTool, names: readonly string[]): readonly string[] =>
+  tool.type === "mcp" ? knownNames(tool, names) : names;
 
 const headersOf = ({ headers, authorization }: McpTool): Record<string, string> => ({
   ...headers,

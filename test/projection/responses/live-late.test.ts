@@ -132,6 +132,27 @@ test("one that falls behind a quicker one again and again has two folds of its o
   expect(live.size).toBe(0);
 });
 
+test("one that has come to the head in a fold of its own gets what there is, and waits for nothing more", async () => {
+  const response = new Growing();
+  const live = new LiveResponses(response.fold);
+  const of = stored();
+  const quick = eager(follow(live, of));
+  const slow = follow(live, of);
+  let position = -1;
+  // No writes of the largest size alone.
+  for (let grown = 103; grown <= 3 * 103; grown += 103) {
+    response.grow(103);
+    await still(response);
+    while (position < grown - 1) position = checked((await slow.next()).value as Piece, position);
+  }
+  response.grow(1);
+  expect(checked((await slow.next()).value as Piece, position)).toBe(3 * 103);
+  response.grow(total);
+  for await (const piece of slow) position = piece.last;
+  expect(position).toBe(total - 1);
+  expect(await quick).toBe(total - 1);
+});
+
 test("one that leaves while it is behind lets its fold go, and so does the last one", async () => {
   const response = new Growing();
   let closed = 0;
