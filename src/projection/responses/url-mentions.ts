@@ -7,8 +7,11 @@ export interface Mention<Source> {
   readonly source: Source;
 }
 
-/** Not in the middle of something, such as the query of another URL; then all that a URL may consist of. */
-const urls = /(?<![\w/=?&%#@+$-])https?:\/\/[\w!#$%&'()*+,./:;=?@~-]+/gi;
+/** Not in the middle of something, such as the query of another URL; then all that a URL may consist of, to the next one. */
+const urls = /(?<![\w/=?&%#@+$-])https?:\/\/(?:(?![,;]https?:\/\/)[\w!#$%&'()*+,./:;=?@~-])+/gi;
+/** It goes on behind that, as people write URLs. Scripts without blanks between words go on behind a slash only, and may be the next word. */
+const goesOn = /^(?:(?![\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}])[\p{L}\p{N}]|\[)/u;
+const goesOnBehindSlash = /^[\p{L}\p{N}]/u;
 /** More than this is no URL of a search. */
 const urlUnits = 2_000;
 /** Marks behind a URL that are not of it: ends of sentences, brackets and emphasis. */
@@ -35,6 +38,8 @@ export class KnownUrls<Source> {
     const found: Mention<Source>[] = [];
     if (this.size === 0) return found;
     for (const { 0: run, index } of text.matchAll(urls)) {
+      const rest = text.slice(index + run.length, index + run.length + 2);
+      if ((run.endsWith("/") ? goesOnBehindSlash : goesOn).test(rest)) continue;
       const known = this.#known(run);
       if (!known) continue;
       const mention = { ...asLink(text, index, index + known.units), source: known.source };
@@ -67,9 +72,19 @@ const keyOf = (url: string): string =>
 /** `[words](url)` is named as a whole, with the brackets that are around it alone, as OpenAI does: `([words](url))`. */
 function asLink(text: string, start: number, end: number): { readonly start: number; readonly end: number } {
   if (!text.startsWith("](", start - 2) || text[end] !== ")") return { start, end };
-  const opening = text.slice(Math.max(0, start - 2 - linkUnits), start - 2).lastIndexOf("[");
-  if (opening < 0) return { start, end };
-  const link = { start: Math.max(0, start - 2 - linkUnits) + opening, end: end + 1 };
+  const opening = openingOf(text, start - 2);
+  if (opening === undefined) return { start, end };
+  const link = { start: opening, end: end + 1 };
   const isAlone = text[link.start - 1] === "(" && text[link.end] === ")";
   return isAlone ? { start: link.start - 1, end: link.end + 1 } : link;
+}
+
+/** Where the bracket is that the one there closes. */
+function openingOf(text: string, closing: number): number | undefined {
+  const first = Math.max(0, closing - linkUnits);
+  for (let [at, open] = [closing - 1, 1]; at >= first; at--) {
+    if (text[at] === "]") open++;
+    if (text[at] === "[" && --open === 0) return at;
+  }
+  return undefined;
 }

@@ -66,6 +66,24 @@ describe("URLs", () => {
     ]);
   });
 
+  test.each([`${today}/日本`, `${today}é`, `${today}[1]`, `${loom}織機`])(
+    "nor by one that goes on in another script: %s",
+    (text) => {
+      expect(cited(pages(loom, today), text)).toEqual([]);
+    },
+  );
+
+  test("two of them with nothing but a comma between, and the next word of a script without blanks", () => {
+    expect(cited(pages(loom, today), `${loom},${today}を見て`)).toEqual([
+      [loom, loom],
+      [today, today],
+    ]);
+  });
+
+  test("a link whose words have brackets", () => {
+    expect(cited(pages(loom), `[looms [old] and new](${loom})`)).toEqual([[`[looms [old] and new](${loom})`, loom]]);
+  });
+
   test("one with brackets of its own, also in a link", () => {
     const url = "https://en.wikipedia.org/wiki/Loom_(weaving)";
     expect(cited(pages(url), `[Loom](${url}), ${url}, (${url}).`)).toEqual([
