@@ -4,8 +4,8 @@ import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:
 import type { Socket } from "node:net";
 import type { Exchange } from "./exchange.js";
 
-/** What a client may still send behind an HTTP/1.1 answer, to be thrown away: more than a message that is taken. */
-const discardedBodyBytes = 8 * 1024 * 1024;
+/** What a client may still send behind an HTTP/1.1 answer, to be thrown away: more than any message that is taken, and than most that are not. */
+const discardedBodyBytes = 32 * 1024 * 1024;
 
 const asksFirst = (headers: IncomingHttpHeaders): boolean => headers.expect?.toLowerCase() === "100-continue";
 

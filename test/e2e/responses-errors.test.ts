@@ -124,6 +124,22 @@ describe.each(sdks)("$sdk", ({ Client }) => {
       "unsupported_tool",
     ],
     [
+      "a server of the caller's under this server's own label",
+      { input: "Hi", tools: [{ type: "mcp", server_label: "heddle", server_url: "https://a.example" }] },
+      "tools[0].server_label",
+    ],
+    [
+      "two calls of one id",
+      {
+        input: [
+          { type: "function_call", call_id: "a", name: "look", arguments: "{}" },
+          { type: "function_call", call_id: "a", name: "look", arguments: "{}" },
+          { type: "function_call_output", call_id: "a", output: "dark" },
+        ],
+      },
+      "input[1].call_id",
+    ],
+    [
       "a built-in that is not there",
       { input: "Hi", tools: [{ type: "mcp", server_label: "heddle", allowed_tools: ["fly"] }] },
       "tools[0].allowed_tools",

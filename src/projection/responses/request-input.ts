@@ -83,6 +83,7 @@ function take(
   }
   switch (item.type) {
     case "function_call":
+      if (called.has(item.call_id)) throw wrong(`${param}.call_id`, "Another call of this id waits for its output.");
       called.set(item.call_id, { name: item.name, input: item.arguments, output: undefined });
       if (called.size > limits.openSubjects)
         throw wrong(param, `At most ${limits.openSubjects} function calls may wait for their outputs at a time.`);

@@ -72,6 +72,8 @@ function addServer(
 ): void {
   const { server_label: label, server_url: url } = tool;
   const isOwn = isOwnServer(tool);
+  if (isOwn && url)
+    throw wrong(`${param}.server_label`, `'${ownLabel}' is this server itself: give another label to a server_url.`);
   if (!isOwn && !url && !servers.includes(label))
     throw wrong(`${param}.server_url`, `This server knows no MCP server ${label}: give its server_url.`);
   const names = Array.isArray(tool.allowed_tools) ? tool.allowed_tools : tool.allowed_tools?.tool_names;
@@ -96,7 +98,7 @@ function addServer(
 
 type McpTool = Extract<RequestedTool, { type: "mcp" }>;
 
-const isOwnServer = ({ server_label, server_url }: McpTool): boolean => server_label === ownLabel && !server_url;
+const isOwnServer = ({ server_label }: McpTool): boolean => server_label === ownLabel;
 
 /** By the names that the loop knows them by. */
 const knownNames = (tool: McpTool, names: readonly string[]): readonly string[] =>
