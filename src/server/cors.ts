@@ -14,10 +14,12 @@ export interface OriginPolicy {
   check(origin: string | undefined, authority: string): void;
 }
 
-export function createOriginPolicy(allowedOrigins: readonly string[]): OriginPolicy {
+/** `methods`: what pages may use beside the methods of Connect. */
+export function createOriginPolicy(allowedOrigins: readonly string[], methods: readonly string[] = []): OriginPolicy {
   const allowed = new Set(allowedOrigins.map(normalOrigin));
   const vary = Object.freeze({ vary: "Origin" });
   const none = allowed.size === 0 ? Object.freeze({}) : vary;
+  const permissions = Object.freeze(preflightPermissions(methods));
   const perOrigin = new Map([...allowed].map((origin) => [origin, Object.freeze(originHeaders(origin))]));
 
   return {
@@ -39,8 +41,8 @@ const originHeaders = (origin: string) => ({
   "access-control-expose-headers": cors.exposedHeaders.join(", "),
 });
 
-const permissions = Object.freeze({
-  "access-control-allow-methods": cors.allowedMethods.join(", "),
+const preflightPermissions = (methods: readonly string[]) => ({
+  "access-control-allow-methods": [...cors.allowedMethods, ...methods].join(", "),
   "access-control-allow-headers": [...cors.allowedHeaders, "Authorization"].join(", "),
   "access-control-max-age": String(preflightSeconds),
 });

@@ -18,6 +18,8 @@ export interface ServerOptions {
   readonly tokens: readonly Token[];
   /** Origins such as `https://app.example.com` whose pages may call. */
   readonly allowedOrigins: readonly string[];
+  /** HTTP methods of the doors that no RPC uses, such as DELETE: those pages may use them too. */
+  readonly doorMethods?: readonly string[];
   /** PEM texts. Absent: plaintext. */
   readonly tls?: { readonly cert: string | Buffer; readonly key: string | Buffer } | undefined;
   readonly logger: Logger;
