@@ -61,7 +61,7 @@ export interface ServerTiming {
   readonly sniffMs?: number;
   /** Until the headers of an HTTP/1.1 request are complete. */
   readonly headersMs?: number;
-  /** Until the body of an HTTP/1.1 request is complete. The answer may take as long as it likes. */
+  /** Until the body of an HTTP/1.1 request is complete. The answer may take as long as it likes. For HTTP/2: read-body.ts. */
   readonly requestMs?: number;
   /** How long an idle HTTP/1.1 connection is kept. Above the 60 s after which many proxies let go. */
   readonly keepAliveMs?: number;
