@@ -43,6 +43,7 @@ export async function serve(
     timing: config.timing,
     tokens: config.tokens,
     allowedOrigins: config.allowedOrigins,
+    doorMethods: config.responses.enabled ? ["DELETE"] : [],
     tls,
     logger,
     shutdown,

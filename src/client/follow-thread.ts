@@ -3,7 +3,7 @@
 import { type CallOptions, Code, ConnectError } from "@connectrpc/connect";
 import { type Closing, Closing_Reason, type StreamThreadEventsResponse } from "../../gen/heddle/v1/event_pb.js";
 import { type Attempts, type Backoff, countAttempts, defaultBackoff } from "./backoff.js";
-import { heddleError, isResumable } from "./resumable.js";
+import { heddleError, isResumable, reasonOf } from "./resumable.js";
 import { nextWithin, pause } from "./wait.js";
 
 /** The one method that is needed; a Connect client of ThreadService has it. */
@@ -44,8 +44,8 @@ const defaultReadyTimeoutMs = 10_000;
 /**
  * Entries in order, each exactly once; ends at the head without `follow`, and never with it.
  * Throws ConnectError: what the server says about the request (NOT_FOUND, OUT_OF_RANGE, UNAUTHENTICATED, …), THREAD_DELETED
- * also when the thread is deleted meanwhile, DATA_LOSS when the server skips or repeats an entry, the last error when
- * the server stays away. Throws the signal's reason when the caller leaves.
+ * also when the thread is deleted meanwhile, DATA_LOSS when the server skips or repeats an entry, STORAGE_FAILED without
+ * `follow`, the last error when the server stays away. Throws the signal's reason when the caller leaves.
  */
 export async function* followThread(
   source: EventSource,
@@ -97,13 +97,19 @@ async function* readStream(
     signal.throwIfAborted();
     if (isComplete) return undefined; // Everything is here; only the end of the stream was lost.
     const error = ConnectError.from(reason);
-    if (isResumable(error)) return error;
+    if (isResumable(error) && (follow || !isLasting(error))) return error;
     throw error;
   } finally {
     signal.removeEventListener("abort", leave);
     attempt.abort(); // Lets go of a stream that the caller left early, or that went silent.
   }
 }
+
+/**
+ * Storage that cannot be read is most likely broken until somebody repairs it. Who follows waits for that; who reads to the
+ * head wants to know.
+ */
+const isLasting = (error: ConnectError): boolean => reasonOf(error) === "STORAGE_FAILED";
 
 /** Moves the position, and says what the frame means for the attempts and to whoever watches the state. */
 function take(frame: StreamThreadEventsResponse, { options, attempts, position }: Following): void {

@@ -44,9 +44,11 @@ export function lingerForBody(request: IncomingMessage, response: ServerResponse
 /** Throws away what comes. Beyond the bound, closes the connection. */
 function discard(request: IncomingMessage, socket: Socket, bytes: number): void {
   let left = bytes;
-  request.on("data", (chunk: Buffer) => {
+  request.on("data", function take(chunk: Buffer) {
     left -= chunk.length;
-    if (left < 0) socket.destroySoon();
+    if (left >= 0) return;
+    request.off("data", take);
+    socket.destroySoon();
   });
   request.read(0); // Now it counts as being read.
 }

@@ -14,10 +14,12 @@ export interface OriginPolicy {
   check(origin: string | undefined, authority: string): void;
 }
 
-export function createOriginPolicy(allowedOrigins: readonly string[]): OriginPolicy {
+/** `methods`: what pages may use beside the methods of Connect. */
+export function createOriginPolicy(allowedOrigins: readonly string[], methods: readonly string[] = []): OriginPolicy {
   const allowed = new Set(allowedOrigins.map(normalOrigin));
   const vary = Object.freeze({ vary: "Origin" });
   const none = allowed.size === 0 ? Object.freeze({}) : vary;
+  const permissions = Object.freeze(preflightPermissions(methods));
   const perOrigin = new Map([...allowed].map((origin) => [origin, Object.freeze(originHeaders(origin))]));
 
   return {
@@ -40,8 +42,8 @@ const originHeaders = (origin: string) => ({
 });
 
 /** `*`: libraries send headers of their own, such as OpenAI's X-Stainless-Lang. It does not stand for Authorization. */
-const permissions = Object.freeze({
-  "access-control-allow-methods": [...cors.allowedMethods, "DELETE"].join(", "),
+const preflightPermissions = (methods: readonly string[]) => ({
+  "access-control-allow-methods": [...cors.allowedMethods, ...methods].join(", "),
   "access-control-allow-headers": [...cors.allowedHeaders, "Authorization", "*"].join(", "),
   "access-control-max-age": String(preflightSeconds),
 });

@@ -20,13 +20,13 @@ export interface Edge {
 
 type EdgeOptions = Pick<
   ServerOptions,
-  "listen" | "doors" | "fallback" | "reject" | "limits" | "tokens" | "allowedOrigins" | "logger"
+  "listen" | "doors" | "fallback" | "reject" | "limits" | "tokens" | "allowedOrigins" | "doorMethods" | "logger"
 > & {
   readonly isClosing: () => boolean;
 };
 
 export function createEdge(options: EdgeOptions): Edge {
-  const origins = createOriginPolicy(options.allowedOrigins);
+  const origins = createOriginPolicy(options.allowedOrigins, options.doorMethods);
   const authenticate = createAuthenticate(options.tokens);
 
   function serve(exchange: Exchange): void {

@@ -18,6 +18,8 @@ export interface ServerOptions {
   readonly tokens: readonly Token[];
   /** Origins such as `https://app.example.com` whose pages may call. */
   readonly allowedOrigins: readonly string[];
+  /** HTTP methods of the doors that no RPC uses, such as DELETE: those pages may use them too. */
+  readonly doorMethods?: readonly string[];
   /** PEM texts. Absent: plaintext. */
   readonly tls?: { readonly cert: string | Buffer; readonly key: string | Buffer } | undefined;
   readonly logger: Logger;
@@ -59,7 +61,7 @@ export interface ServerTiming {
   readonly sniffMs?: number;
   /** Until the headers of an HTTP/1.1 request are complete. */
   readonly headersMs?: number;
-  /** Until the body of an HTTP/1.1 request is complete. The answer may take as long as it likes. */
+  /** Until the body of an HTTP/1.1 request is complete. The answer may take as long as it likes. For HTTP/2: read-body.ts. */
   readonly requestMs?: number;
   /** How long an idle HTTP/1.1 connection is kept. Above the 60 s after which many proxies let go. */
   readonly keepAliveMs?: number;

@@ -3,9 +3,9 @@ import type { Readable } from "node:stream";
 import { HeddleError } from "../thread/errors.js";
 
 /** A caller whose request is not complete, and who sends nothing more of it for so long, is told so. */
-const quietMs = 30_000;
+export const quietMs = 30_000;
 /** The same for one that sends so little at a time that its request is not complete by then. */
-const longestMs = 300_000;
+export const longestMs = 300_000;
 
 export interface Bound {
   readonly bytes: number;

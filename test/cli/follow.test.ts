@@ -109,6 +109,19 @@ describe("ends that are not tried again", () => {
     expect({ code, stderr }).toEqual({ code: 1, stderr: `heddle: ${message}\n` });
   });
 
+  test("storage that fails behind the first frame, where the end is what was asked for", async () => {
+    const message = "The server cannot read or write its storage";
+    await using server = await fakeServer({
+      async *streamThreadEvents() {
+        yield ready(3);
+        yield entry(1);
+        throw heddleError(Code.Unavailable, "STORAGE_FAILED", message);
+      },
+    });
+    const { code, stderr } = await heddle(["follow", threadId, "--no-follow", "--server", server.url]);
+    expect({ code, stderr }).toEqual({ code: 1, stderr: `heddle: ${message}\n` });
+  });
+
   test("deleted while it is followed", async () => {
     await using server = await fakeServer({
       async *streamThreadEvents() {

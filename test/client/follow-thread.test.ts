@@ -3,6 +3,7 @@ import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { Closing_Reason } from "../../gen/heddle/v1/event_pb.js";
 import { type FollowState, followThread, reasonOf } from "../../src/client/index.js";
+import { heddleError } from "../../src/client/resumable.js";
 import {
   closing,
   entry,
@@ -135,6 +136,29 @@ describe("the end", () => {
     );
     await expect(sequences(followThread(client, following()))).rejects.toMatchObject({ code });
     expect(opened).toHaveLength(1);
+  });
+
+  test.each([
+    [false, 1],
+    [true, 3],
+  ])("storage that fails, with follow %s, is asked %d times", async (follow, times) => {
+    const { client, opened } = scriptedServer(
+      (attempt) =>
+        async function* (request) {
+          yield* some(3, request, 1);
+          if (attempt < 2) throw heddleError(Code.Unavailable, "STORAGE_FAILED", "cannot read");
+        },
+    );
+    const seen: number[] = [];
+    const reading = (async () => {
+      for await (const event of followThread(client, following({ follow }))) {
+        seen.push(Number(event.sequence));
+        if (seen.length === 3) return;
+      }
+    })();
+    if (follow) await reading;
+    else await expect(reading).rejects.toMatchObject({ code: Code.Unavailable });
+    expect(opened).toHaveLength(times);
   });
 
   test("a thread that is deleted meanwhile looks like one that was deleted before", async () => {

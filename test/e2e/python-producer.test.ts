@@ -2,9 +2,14 @@
 // while it dies: the example that ships under examples/python-agent.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
+import { fromJson, type JsonValue } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { StreamThreadEventsResponseSchema } from "../../gen/heddle/v1/event_pb.js";
+import { eventLines } from "../../src/cli/event-line.js";
+import { plainStyle } from "../../src/cli/terminal.js";
 import { newDataDir, removeDataDir, type ServerProcess, startServerProcess } from "../support/server-process.js";
 import { hasPythonGrpc, python } from "../support/tools.js";
 import type { Frame, StreamClient } from "./clients/client.js";
@@ -53,6 +58,19 @@ describe.skipIf(!hasPythonGrpc())("an agent loop in Python (needs python3-grpcio
     return seen;
   }
 
+  /** As `heddle follow` prints them. */
+  function linesOf(frames: readonly Frame[]): string[] {
+    const line = eventLines(plainStyle, () => new Date());
+    return frames.map((frame) => line(fromJson(StreamThreadEventsResponseSchema, frame as JsonValue)));
+  }
+
+  /** Without what differs from run to run, and without what the page leaves out. */
+  const withoutTimes = (line: string): string =>
+    line
+      .replace(/^\S+/, "")
+      .replace(/\d+\.\d s/, "")
+      .replace(/(exit code unknown, ).*/, "$1");
+
   const newThread = async (): Promise<string> => (await api.threads.createThread({ title: "python" })).thread!.id;
 
   const payloads = (frames: readonly Frame[], name: string) =>
@@ -75,6 +93,9 @@ describe.skipIf(!hasPythonGrpc())("an agent loop in Python (needs python3-grpcio
       expect(payloads(frames, "runCompleted"), client.name).toMatchObject([{ outcome: "RUN_OUTCOME_INTERRUPTED" }]);
       expect(frames, client.name).toEqual(reference);
     }
+    const readme = await readFile(join(agent, "../README.md"), "utf8");
+    const shown = /```text\n(.*?)```/s.exec(readme)![1]!.trimEnd().split("\n").map(withoutTimes);
+    expect(shown).toEqual(linesOf(reference!).slice(-shown.length).map(withoutTimes));
   });
 
   test("it lives: three calls succeed, and their bodies can be read", async () => {

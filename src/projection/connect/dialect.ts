@@ -90,3 +90,6 @@ export function streamingDialect(contentType: string): Dialect | undefined {
   if (contentType.startsWith("application/connect+")) return connect;
   return undefined;
 }
+
+/** The dialect of any call that Connect's handler takes: what is no stream is a call of Connect's with one answer. */
+export const dialectOf = (contentType: string): Dialect => streamingDialect(contentType) ?? connectUnary;

@@ -28,7 +28,7 @@ export function laneDialect(exchange: Exchange, path: string, dialects: Dialects
 const maxTimerMs = 2 ** 31 - 1;
 
 /** Undefined when there is no deadline, or one so far away that it is none. */
-export function timeoutOf({ exchange, dialect }: LaneCall): number | undefined {
+export function timeoutOf({ exchange, dialect }: Pick<LaneCall, "exchange" | "dialect">): number | undefined {
   const header = exchange.headers[dialect.timeoutHeader];
   if (typeof header !== "string") return undefined;
   const { timeoutMs, error } = dialect.parseTimeout(header, Number.MAX_SAFE_INTEGER);

@@ -27,27 +27,31 @@ export function createLane(threads: Threads, options: LaneOptions): Door {
 async function serve(threads: Threads, call: LaneCall): Promise<void> {
   const output = outputOf(call.exchange);
   let feed: Feed | undefined;
-  let gone = false;
+  let over = false; // Refused, or nobody is left to answer.
   output.onClose(() => {
-    gone = true;
+    over = true;
     feed?.abandon();
   });
+  const fail = (error: HeddleError): void => {
+    // A feed says so to its reader, once; nothing where it has ended already.
+    if (feed) feed.fail(error);
+    else if (!over) refuse(call.exchange, error);
+    over = true;
+  };
   try {
-    const timeoutMs = timeoutOf(call);
+    failAfter(timeoutOf(call), { output, fail });
     const request = await readRequest(call);
+    if (over) return;
     const sink = sinkOf(output, call);
     feed = await threads.openFeed(request, sink);
-    if (gone) return feed.abandon();
+    if (over) return feed.abandon();
     const headers = { ...call.exchange.responseHeaders, "content-type": call.exchange.contentType };
     output.start(headers, { trailers: call.dialect.name === "grpc" });
     output.onDrain(() => feed?.resume());
-    if (timeoutMs !== undefined) endAt(timeoutMs, feed, output);
     feed.start();
   } catch (reason) {
-    const error = asHeddleError(reason);
-    if (feed && !feed.over) return feed.fail(error);
-    if (isServerFault(reason)) call.options.onUnexpected(reason);
-    if (!gone) refuse(call.exchange, error);
+    if (!feed && isServerFault(reason)) call.options.onUnexpected(reason);
+    fail(asHeddleError(reason));
   }
 }
 
@@ -70,10 +74,13 @@ const sinkOf = (output: Output, { dialect, options }: LaneCall): Sink => ({
   },
 });
 
-function endAt(timeoutMs: number, feed: Feed, output: Output): void {
-  const timer = setTimeout(
-    () => feed.fail(new HeddleError("deadline_exceeded", "The caller's deadline has passed")),
-    timeoutMs,
-  );
+/** The deadline counts from the arrival of the request, also while the rest of it is awaited. */
+function failAfter(
+  timeoutMs: number | undefined,
+  { output, fail }: { output: Output; fail: (error: HeddleError) => void },
+): void {
+  if (timeoutMs === undefined) return;
+  const passed = () => fail(new HeddleError("deadline_exceeded", "The caller's deadline has passed"));
+  const timer = setTimeout(passed, timeoutMs);
   output.onClose(() => clearTimeout(timer));
 }

@@ -1,7 +1,5 @@
 // Every RPC in all three protocols through Connect's own handler. RPCs without an implementation answer UNIMPLEMENTED.
-import { Http2ServerRequest } from "node:http2";
 import type { ConnectRouter, Interceptor } from "@connectrpc/connect";
-import { connectNodeAdapter } from "@connectrpc/connect-node";
 import { DocumentService } from "../../../gen/heddle/v1/document_service_pb.js";
 import { RecorderService } from "../../../gen/heddle/v1/recorder_service_pb.js";
 import { ThreadService } from "../../../gen/heddle/v1/thread_service_pb.js";
@@ -15,10 +13,10 @@ import { HeddleError } from "../../thread/errors.js";
 import type { Threads } from "../../threads.js";
 import type { ToolCalls } from "../../tool-calls.js";
 import type { ToolOffers } from "../../tool-offers.js";
+import { createAdapter } from "./adapter.js";
 import { streamingDialect } from "./dialect.js";
 import { documentService, type ServedDocuments, type ServedUploads } from "./document-service.js";
 import { type Health, registerHealth } from "./health.js";
-import { contextOf } from "./principal.js";
 import { recorderService } from "./recorder-service.js";
 import { registerReflection } from "./reflection.js";
 import { refuse } from "./refuse.js";
@@ -26,7 +24,6 @@ import { binaryOptions } from "./request-message.js";
 import { threadService } from "./thread-service.js";
 import { toolCallService } from "./tool-call-service.js";
 import { toolService } from "./tool-service.js";
-import { outliveReader, stopBodyWhenAnswered } from "./unread-body.js";
 import { isServerFault, toWire } from "./wire-error.js";
 
 export const services = [ThreadService, ToolCallService, RecorderService, ToolService, DocumentService] as const;
@@ -44,7 +41,6 @@ export interface RoutesOptions {
 }
 
 export function createRoutes(options: RoutesOptions): RequestHandler {
-  const paths = new Set<string>();
   const routes = (router: ConnectRouter): void => {
     router.service(ThreadService, threadService(options.threads));
     router.service(ToolCallService, toolCallService(options.toolCalls, options.executorCalls));
@@ -53,23 +49,14 @@ export function createRoutes(options: RoutesOptions): RequestHandler {
     router.service(DocumentService, documentService(options.documents.stored, options.documents.uploads));
     registerHealth(router, options.health);
     registerReflection(router, services);
-    for (const { requestPath } of router.handlers) paths.add(requestPath);
   };
-  const principals = new WeakMap<object, string>();
-  const handle = connectNodeAdapter({
+  return createAdapter({
     routes,
-    contextValues: (request) => contextOf(principals.get(request) ?? ""),
+    notFound,
     interceptors: [translateErrors(options.onUnexpected)],
     readMaxBytes: options.messageBytes,
     binaryOptions,
   });
-  return (request, response, exchange) => {
-    if (!paths.has(exchange.path)) return notFound(exchange);
-    outliveReader(request);
-    if (request instanceof Http2ServerRequest) stopBodyWhenAnswered(request.stream, { body: request, trailers: true });
-    principals.set(request, exchange.principal);
-    handle(request, response);
-  };
 }
 
 /** Errors become wire errors here, for answers and for streams alike: a stream fails while it is read, not when it is made. */

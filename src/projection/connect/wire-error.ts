@@ -74,12 +74,15 @@ export function toWire(reason: unknown): ConnectError {
   const info = { reason: error.code.toUpperCase(), domain: "heddle" };
   const typed = typedDetail(error);
   const details = [{ desc: ErrorInfoSchema, value: info }, ...(typed ? [typed as never] : [])];
-  const message = (publicWords[error.code] ?? error.message).slice(0, maxMessageUnits);
+  const message = shortened(publicWords[error.code] ?? error.message);
   return new ConnectError(message, codes[error.code], undefined, details, error.cause);
 }
 
 /** A message travels in headers, and may quote what a client sent. */
 const maxMessageUnits = 1000;
+
+/** Half of a surrogate pair cannot be written into a header. */
+const shortened = (text: string): string => text.slice(0, maxMessageUnits).replace(/\p{Surrogate}/gu, "\uFFFD");
 
 /** Where the message names the server's own paths: those are for its log. */
 const publicWords: Readonly<Partial<Record<ErrorCode, string>>> = {
@@ -99,7 +102,10 @@ function ofLibrary(reason: unknown): HeddleError | undefined {
   const { code, rawMessage: message } = reason;
   switch (code) {
     case Code.InvalidArgument:
-      return new HeddleError("invalid_field", message, { detail: { field: "", rule: message }, cause: reason });
+      return new HeddleError("invalid_field", message, {
+        detail: { field: "", rule: shortened(message) },
+        cause: reason,
+      });
     case Code.ResourceExhausted:
       return new HeddleError("limit_exceeded", message, { detail: { limit: "messageBytes" }, cause: reason });
     case Code.DeadlineExceeded:
