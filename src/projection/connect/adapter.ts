@@ -61,7 +61,8 @@ async function serve(handler: UniversalHandler, { request, response, exchange }:
   try {
     const asked = { ...universalRequestFromNodeRequest(request, response, undefined, values), body };
     const answer = await handler(asked);
-    const isOurs = values.get(arrivedKey);
+    // An answer of many messages is never read here: it may last for as long as its thread does.
+    const isOurs = values.get(arrivedKey) || handler.method.methodKind !== "unary";
     await universalResponseToNodeResponse(
       isOurs ? answer : await withDetails(answer, dialectOf(exchange.contentType), acceptCompression),
       response,
