@@ -1,10 +1,9 @@
 // The verbs of the Responses door: threads and responses are the same things, seen through two APIs. A response is a segment of a
 // thread's log: it begins where a request started a run or went on with one, and ends where the run is over or waits.
 import { fromBinary } from "@bufbuild/protobuf";
+import { type Answers, answeredIds, answerWaiting, refuseAnswers } from "./answer-waiting.js";
 import type { BroughtServer } from "./brought-servers.js";
 import type { EventLog, ThreadKey } from "./log/event-log.js";
-import { claimCall, completeCall } from "./loop/claimed-call.js";
-import { answerApproval } from "./loop/parked.js";
 import { type PastEntry, recordMessage } from "./loop/past.js";
 import { pastOf } from "./loop/past-of.js";
 import type { Runs } from "./loop/runs.js";
@@ -15,9 +14,7 @@ import { HeddleError, isError } from "./thread/errors.js";
 import type { ThreadEvent } from "./thread/event.js";
 import { defaultTenant, newId, type ThreadId, type ToolCallId } from "./thread/ids.js";
 import type { MessageImage } from "./thread/images.js";
-import { limits } from "./thread/limits.js";
 import {
-  ApprovalDecision,
   type ResponseDocument,
   type RunOptions,
   type ThreadDocument,
@@ -36,15 +33,12 @@ export interface Segment {
   readonly first: bigint;
 }
 
-export interface BeginRequest extends KeptResponse {
+export interface BeginRequest extends KeptResponse, Answers {
   /** The user's last words. Empty: the model answers to what came before. */
   readonly text: string;
   /** That came with them. */
   readonly images: readonly MessageImage[];
   readonly past: readonly PastEntry[];
-  /** What came of functions that the caller has run. */
-  readonly outputs: readonly { readonly toolCallId: string; readonly output: string }[];
-  readonly approvals: readonly { readonly toolCallId: string; readonly isAllowed: boolean; readonly reason: string }[];
   readonly options: RunOptions;
   readonly mcpServers: readonly BroughtServer[];
 }
@@ -201,30 +195,19 @@ export class Responses {
     return { threadId: key.threadId, first };
   }
 
-  /** Every call that waits must be answered: a run that goes on with half of its answers would wait again at once. */
   async #goOn(key: ThreadKey, before: ResponseDocument, request: BeginRequest): Promise<Segment> {
     let first = 0n;
     const { runId, runStartedSequence: runStarted } = before;
     await this.#parts.runs.goOn(key, runId, (draft) => {
       first = draft.head + 1n;
-      for (const output of request.outputs) answerCall(draft, output);
-      for (const { toolCallId, isAllowed, reason } of request.approvals) {
-        const decision = isAllowed ? ApprovalDecision.ALLOWED : ApprovalDecision.DENIED;
-        const sha256 = draft.state.calls.get(toolCallId)?.call.approval?.approvalSha256;
-        answerApproval(draft, toolCallId, { decision, reason, resolvedBy: "the caller", sha256 });
-      }
-      const open = [...draft.state.calls.values()].find(
-        ({ state }) => state === "awaiting_approval" || state === "offered",
-      );
-      if (open) throw unanswered(open.call.id);
+      answerWaiting(draft, request);
       for (const entry of request.past)
         if (entry.kind === "message" && entry.role === "user") recordMessage(draft, runId, entry);
       const { text, images } = request;
       if (text !== "" || images.length > 0) recordMessage(draft, runId, { role: "user", text, images });
       // What the answers set going is the response's own.
       keepResponse(draft, request, { runId, first, runStarted, inputEnd: first - 1n });
-      const answered = [...request.outputs, ...request.approvals].map(({ toolCallId }) => toolCallId);
-      return { answered, asked: request.options };
+      return { answered: answeredIds(request), asked: request.options };
     });
     return { threadId: key.threadId, first };
   }
@@ -273,22 +256,6 @@ interface Found {
   readonly next: ResponseDocument | undefined;
 }
 
-/** The caller ran it: it claims the call, and ends it. */
-function answerCall(draft: ThreadDraft, { toolCallId, output }: BeginRequest["outputs"][number]): void {
-  const leaseMs = limits.leaseMs.default;
-  claimCall(draft, toolCallId, { executorName: "the caller", token: newId(), leaseMs });
-  const { toolName = "the function" } = draft.state.calls.get(toolCallId)?.call ?? {};
-  completeCall(draft, toolCallId, {
-    complete: { toolCallId, outcome: ToolCallOutcome.SUCCEEDED, summary: `Ran ${toolName}` },
-    result: Buffer.from(output),
-  });
-}
-
-function refuseAnswers({ outputs, approvals }: BeginRequest): void {
-  if (outputs.length + approvals.length > 0)
-    throw new HeddleError("tool_call_over", "The response does not wait for this answer");
-}
-
 /** Another one would be told what came in between. */
 function refuseUnlessNewest({ document }: ThreadDraft, after: ResponseDocument | undefined): void {
   const newest = document.responses.at(-1);
@@ -297,8 +264,5 @@ function refuseUnlessNewest({ document }: ThreadDraft, after: ResponseDocument |
     detail: { kind: "run", holderId: newest.runId, producer: "" },
   });
 }
-
-const unanswered = (toolCallId: string): HeddleError =>
-  new HeddleError("tool_call_unanswered", `Tool call ${toolCallId} waits for an answer`, { detail: { toolCallId } });
 
 const notFound = (): HeddleError => new HeddleError("response_not_found", "There is no such response");

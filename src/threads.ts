@@ -6,15 +6,9 @@ import type { EventLog, ThreadKey } from "./log/event-log.js";
 import type { Runs } from "./loop/runs.js";
 import type { SendRequest } from "./loop/start-run.js";
 import { existingThread } from "./recorder/load-thread.js";
+import type { Assigned, Batch, Hold } from "./recorder/record-batch.js";
 import type { Recorder } from "./recorder/recorder.js";
-import {
-  type Assigned,
-  type Batch,
-  type Hold,
-  type Opened,
-  type Recordings,
-  refuseIfBusy,
-} from "./recorder/recordings.js";
+import { type Opened, type Recordings, refuseIfBusy } from "./recorder/recordings.js";
 import type { ThreadDraft } from "./recorder/thread-draft.js";
 import { checkLabels, clampPageSize, keyOf, parsePageToken } from "./request-fields.js";
 import { showThread } from "./show-thread.js";

@@ -35,6 +35,7 @@ const table: Readonly<Record<string, readonly string[]>> = {
   "tool-calls.ts": ["thread", "log", "recorder", "loop", "request-fields.ts"],
   "executor-calls.ts": ["thread", "log", "tool", "loop", "tool-calls.ts"],
   "tool-offers.ts": ["thread", "log", "tool", "recorder", "stream", "request-fields.ts"],
+  "answer-waiting.ts": ["thread", "recorder", "loop"],
   "responses.ts": [
     "thread",
     "log",
@@ -44,6 +45,7 @@ const table: Readonly<Record<string, readonly string[]>> = {
     "threads.ts",
     "request-fields.ts",
     "brought-servers.ts",
+    "answer-waiting.ts",
   ],
   "response-bodies.ts": ["thread", "log", "recorder", "loop", "request-fields.ts", "projection/responses"],
   "document-uploads.ts": ["thread"],

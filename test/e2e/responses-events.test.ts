@@ -1,14 +1,11 @@
 // How many kinds of events a real server emits, each in its place: one stream for each way a run can go.
-import { mkdir, writeFile } from "node:fs/promises";
-import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Script } from "../../src/model/script.js";
-import { heddle } from "../cli/support.js";
-import { type AgentServer, makeAgentServer } from "../fixtures/engine/agent-server.js";
+import type { AgentServer } from "../fixtures/engine/agent-server.js";
 import { eventsIn, sdks, useWire } from "../fixtures/responses/door.js";
 import { eventTypes } from "../fixtures/responses/open-responses.js";
+import { type SearchingServer, startSearchingServer } from "../fixtures/responses/searching-server.js";
 import { checkOrder } from "../projection/responses/order-rules.js";
-import { LocalServer } from "../tool/web/support.js";
 
 const call = (name: string, input: object) => ({ toolCall: { name, input } });
 const done = { events: [{ text: "Done." }] };
@@ -38,26 +35,14 @@ const script: Script = {
 };
 
 const wire = useWire();
+let searching: SearchingServer;
 let server: AgentServer;
-let web: LocalServer;
 beforeAll(async () => {
-  web = await LocalServer.start((_, response) => {
-    const results = [{ title: "A page", url: "https://loom.example/", description: "About looms" }];
-    response.end(JSON.stringify({ type: "search", web: { results } }));
-  });
-  const agent = { web: { search: { backend: "brave", url: `http://${web.host}` }, allowHosts: [web.host] } };
-  server = await makeAgentServer({ script, agent, env: { BRAVE_API_KEY: "a-key-of-the-search" } });
-  await server.start();
-  const folder = join(server.dir, "handbook");
-  await mkdir(folder);
-  await writeFile(join(folder, "policy.md"), "# Refunds\n\nA refund is paid within 30 days.\n");
-  await writeFile(join(server.dir, "here.txt"), "hello\n");
-  expect(await heddle(["index", folder, "--data", server.dataDir])).toMatchObject({ code: 0 });
+  searching = await startSearchingServer(script);
+  server = searching.server;
 }, 60_000);
 afterAll(async () => {
-  expect(await server.stop()).toBe(0);
-  await server.remove();
-  await web[Symbol.asyncDispose]();
+  await searching[Symbol.asyncDispose]();
 });
 
 const weather = { type: "function" as const, name: "get_weather", parameters: { type: "object" }, strict: false };

@@ -1,13 +1,12 @@
 // Tools through the official SDKs, on a real server: functions that the caller runs, approvals, and the tools that Heddle runs itself.
-import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { OpenAI } from "openai";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Script } from "../../src/model/script.js";
-import { heddle } from "../cli/support.js";
-import { type AgentServer, makeAgentServer } from "../fixtures/engine/agent-server.js";
+import type { AgentServer } from "../fixtures/engine/agent-server.js";
 import { eventsIn, sdks, useWire } from "../fixtures/responses/door.js";
-import { LocalServer } from "../tool/web/support.js";
+import { type SearchingServer, startSearchingServer } from "../fixtures/responses/searching-server.js";
 
 const call = (name: string, input: object | string) => ({ toolCall: { name, input } });
 const weatherIn = (town: string) => call("get_weather", { town });
@@ -108,28 +107,15 @@ const script: Script = {
 };
 
 const wire = useWire();
+let searching: SearchingServer;
 let server: AgentServer;
-let web: LocalServer;
 beforeAll(async () => {
-  web = await LocalServer.start((_, response) => {
-    const results = [{ title: "A page", url: "https://loom.example/", description: "About looms" }];
-    response.end(JSON.stringify({ type: "search", web: { results } }));
-  });
-  const agent = { web: { search: { backend: "brave", url: `http://${web.host}` }, allowHosts: [web.host] } };
-  server = await makeAgentServer({ script, agent, env: { BRAVE_API_KEY: "a-key-of-the-search" } });
-  await server.start();
-  const folder = join(server.dir, "handbook");
-  await mkdir(folder);
-  await writeFile(join(folder, "policy.md"), "# Refunds\n\nA refund is paid within 30 days.\n");
-  await writeFile(join(folder, "other.md"), "# Looms\n\nA loom weaves. No refund here, it is about looms.\n");
-  await writeFile(join(server.dir, "here.txt"), "hello\n");
-  expect(await heddle(["index", folder, "--data", server.dataDir])).toMatchObject({ code: 0 });
+  searching = await startSearchingServer(script);
+  server = searching.server;
 }, 60_000);
 afterAll(async () => {
-  expect(await server.stop()).toBe(0);
+  await searching[Symbol.asyncDispose]();
   expect(server.log()).not.toMatch(/"level":"(error|fatal)"/);
-  await server.remove();
-  await web[Symbol.asyncDispose]();
 });
 
 const parameters = { type: "object", properties: { town: { type: "string" } }, required: ["town"] };

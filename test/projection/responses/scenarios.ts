@@ -142,6 +142,30 @@ const unreachable: ToolServer = {
 const mcp = { type: "mcp", server_label: "weather", require_approval: "never" };
 const own = { type: "mcp", server_label: "heddle" };
 
+/** A file is to be written, its writing is asked for, and the next request says yes. */
+const askedAndAllowed =
+  (builtIn?: "function"): Scenario["play"] =>
+  async (stage) => {
+    const { create } = open(stage, {
+      replies: [calls({ name: "write_file", input: { path: "a.txt" } }), says("Written.")],
+      tools: [write],
+      policy: { trusted: false },
+      ...(builtIn && { builtIn }),
+    });
+    const first = await create({ input: "Write it", tools: [own] });
+    const asked = (await first.events()).flatMap(({ frame }) =>
+      frame.type === "response.output_item.done" ? [frame["item"] as { id: string; type: string }] : [],
+    );
+    const request = asked.find(({ type }) => type === "mcp_approval_request")!;
+    const second = await create({
+      previous_response_id: first.id,
+      input: [{ type: "mcp_approval_response", approval_request_id: request.id, approve: true }],
+      tools: [own],
+    });
+    await second.events();
+    return [first, second];
+  };
+
 export const scenarios: readonly Scenario[] = [
   {
     name: "text",
@@ -363,49 +387,12 @@ export const scenarios: readonly Scenario[] = [
   {
     name: "approval",
     shows: "The question ends the response; the answer continues the run.",
-    play: async (stage) => {
-      const { create } = open(stage, {
-        replies: [calls({ name: "write_file", input: { path: "a.txt" } }), says("Written.")],
-        tools: [write],
-        policy: { trusted: false },
-      });
-      const first = await create({ input: "Write it", tools: [own] });
-      const asked = (await first.events()).flatMap(({ frame }) =>
-        frame.type === "response.output_item.done" ? [frame["item"] as { id: string; type: string }] : [],
-      );
-      const request = asked.find(({ type }) => type === "mcp_approval_request")!;
-      const second = await create({
-        previous_response_id: first.id,
-        input: [{ type: "mcp_approval_response", approval_request_id: request.id, approve: true }],
-        tools: [own],
-      });
-      await second.events();
-      return [first, second];
-    },
+    play: askedAndAllowed(),
   },
   {
     name: "approval-as-function",
     shows: "A built-in tool that shows as a function, and is asked for: the call and its output come with the answer.",
-    play: async (stage) => {
-      const { create } = open(stage, {
-        replies: [calls({ name: "write_file", input: { path: "a.txt" } }), says("Written.")],
-        tools: [write],
-        policy: { trusted: false },
-        builtIn: "function",
-      });
-      const first = await create({ input: "Write it", tools: [own] });
-      const asked = (await first.events()).flatMap(({ frame }) =>
-        frame.type === "response.output_item.done" ? [frame["item"] as { id: string; type: string }] : [],
-      );
-      const request = asked.find(({ type }) => type === "mcp_approval_request")!;
-      const second = await create({
-        previous_response_id: first.id,
-        input: [{ type: "mcp_approval_response", approval_request_id: request.id, approve: true }],
-        tools: [own],
-      });
-      await second.events();
-      return [first, second];
-    },
+    play: askedAndAllowed("function"),
   },
   {
     name: "incomplete",
