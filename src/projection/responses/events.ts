@@ -14,10 +14,17 @@ export interface NumberedFrame {
   readonly frame: Frame;
 }
 
-interface Reading {
+export interface Reading {
   readonly responses: Responses;
   readonly bodies: Bodies;
   readonly builtIn: BuiltInShape;
+}
+
+/** The fold before its first event. */
+export function beginFold(stored: StoredResponse, builtIn: BuiltInShape): ResponseFold {
+  const { echo } = JSON.parse(stored.record) as ResponseRecord;
+  const { first, inputEnd } = stored;
+  return new ResponseFold({ id: responseId(stored), echo, first, inputEnd, builtIn });
 }
 
 /** To its end, waiting for what is to come. Throws `shutting_down` where the server goes before it; ends where the signal says so. */
@@ -26,9 +33,7 @@ export async function* eventsOf(
   { responses, bodies, builtIn }: Reading,
   signal: AbortSignal,
 ): AsyncGenerator<NumberedFrame, ResponseFold> {
-  const { echo } = JSON.parse(stored.record) as ResponseRecord;
-  const { first, inputEnd } = stored;
-  const fold = new ResponseFold({ id: responseId(stored), echo, first, inputEnd, builtIn });
+  const fold = beginFold(stored, builtIn);
   let number = 0;
   for await (const event of responses.follow(stored, signal)) {
     for (const frame of fold.take(await join(event, fold.wants(event), bodies))) yield { number: number++, frame };

@@ -17,6 +17,7 @@ import { Query } from "./query.js";
 import { type Offered, type ResponseRecord, understand } from "./request.js";
 import { parseRequest } from "./request-shape.js";
 import { parseResponseId, responseId } from "./response-id.js";
+import { folded } from "./snapshot.js";
 
 export interface ResponsesDoorOptions {
   readonly responses: Responses;
@@ -209,7 +210,6 @@ async function toEnd({ options, signal }: Call, stored: StoredResponse): Promise
 
 /** As it stands now. */
 async function snapshot({ options }: Call, stored: StoredResponse): Promise<Readonly<Record<string, unknown>>> {
-  const { folded } = await import("./snapshot.js");
   return (await folded(stored, options)).response();
 }
 
