@@ -20,6 +20,7 @@ interface DriveOptions {
 /** Throws only what is neither the model's nor a tool's fault. */
 export async function driveRun(run: Run, { log, document }: DriveOptions): Promise<void> {
   const end = await work(run, log, document);
+  await run.stored();
   // It waits for somebody outside.
   if (!end) return;
   // What the server's end cuts off is gone on with at its next start.

@@ -24,13 +24,14 @@ export interface CallEnd {
   readonly exitCode?: number;
 }
 
-export async function recordEnd(run: Run, call: CallInput, end: CallEnd): Promise<CallResult> {
+/** The run goes on: the model can be asked while the disk works. Whatever is written next stands behind the end. */
+export function recordEnd(run: Run, call: CallInput, end: CallEnd): CallResult {
   const modelText = run.recorder.redacted(boundedForModel(end.modelText ?? end.summary));
   const { outcome, stopIteration = false } = end;
   const value = completeOf(call.id, end);
   const bodies = [...bodiesOf(call.id, end), body(call.id, "model", ContentRole.MODEL_TEXT, "text/plain", modelText)];
   const change = stopIteration ? { change: noteStop } : {};
-  await run.recorder.record({ case: "toolCallComplete", value }, { bodies, ...change });
+  run.goOnWhile(run.recorder.record({ case: "toolCallComplete", value }, { bodies, ...change, isAhead: true }));
   return { text: modelText, isError: outcome !== ToolCallOutcome.SUCCEEDED, stopIteration };
 }
 

@@ -19,8 +19,6 @@ export interface Reply {
   readonly text: string;
   readonly calls: readonly CallInput[];
   readonly end: Extract<ModelEvent, { type: "end" }>;
-  /** Resolves when all of it is stored; rejects when it could not be. */
-  readonly stored: Promise<void>;
 }
 
 export class ReplyRecorder {
@@ -99,9 +97,8 @@ export class ReplyRecorder {
     }
     // Where calls follow, their first event takes it along.
     if (!last) this.#stored.push(this.#run.recorder[calls.length > 0 ? "noteSoon" : "note"](change));
-    const stored = this.#settled();
-    stored.catch(() => {}); // Heard by whoever waits for it.
-    return { text: this.#text, calls: calls.map((call) => call.input), end, stored };
+    this.#run.goOnWhile(this.#settled());
+    return { text: this.#text, calls: calls.map((call) => call.input), end };
   }
 
   /** The attempt is not used: its calls end without having run, and what was said is marked as cut off. */

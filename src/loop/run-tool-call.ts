@@ -40,13 +40,13 @@ export async function runToolCall(run: Run, call: CallInput, inReply: InReply): 
   try {
     if (call.standing?.kind === "handed_over") return await waitForClient(run, call, scope);
     const rejection = refusal(run, call, inReply);
-    if (rejection) return await recordEnd(run, call, rejection);
+    if (rejection) return recordEnd(run, call, rejection);
     const permitted = await permission(run, call, scope);
     if (permitted.kind === "parked") return parked;
     if (permitted.kind === "ended") return permitted.result;
     if (permitted.kind === "allowed" && call.tool?.origin?.kind === "client") return await handOver(run, call, scope);
     const end = permitted.kind === "refused" ? permitted.end : await execute(run, call, scope);
-    return await recordEnd(run, call, end);
+    return recordEnd(run, call, end);
   } finally {
     run.endCall(call.id);
     run.waits.end();
@@ -57,7 +57,7 @@ export async function runToolCall(run: Run, call: CallInput, inReply: InReply): 
 export async function skipToolCall(run: Run, call: CallInput, end: CallEnd): Promise<CallResult> {
   if (call.standing?.kind === "over") return call.standing.result;
   try {
-    return await recordEnd(run, call, end);
+    return recordEnd(run, call, end);
   } finally {
     run.endCall(call.id);
   }

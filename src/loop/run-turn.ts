@@ -21,9 +21,10 @@ export async function runTurn(run: Run, unfinished?: Reply): Promise<TurnEnd | u
     await discoverTools(run);
     reply ??= await askModel(run, buildRequest(run));
     const isOver = endsCutOff(run, reply);
+    const stored = run.stored();
     const running = isOver ? endCutOff(run, reply) : runCalls(run, reply);
     await Promise.allSettled([running]);
-    await reply.stored; // Its failure is heard first: what the calls then fail with only comes of it.
+    await stored; // The reply's failure is heard first: what the calls then fail with only comes of it.
     const results = await running;
     if (results === parked) return undefined;
     if (isOver || results.length === 0) return answered(reply.end);

@@ -74,6 +74,8 @@ export class Run {
   readonly waits: Waits;
   /** The conversation as the model sees it. */
   readonly messages: ModelMessage[] = [];
+  /** What is on its way to the disk while the run goes on. */
+  #underWay: Promise<unknown>[] = [];
   readonly #scopes = new Set<Scope>();
   readonly #calls = new Map<string, Scope>();
   #usage: Usage | undefined;
@@ -141,6 +143,20 @@ export class Run {
   stop(stop: RunStop): void {
     this.#stop ??= stop;
     for (const scope of this.#scopes) scope.stop(this.#stop);
+  }
+
+  /** The run goes on while this is being stored. Contract: `stored` is asked before anything is done that cannot be taken back. */
+  goOnWhile(write: Promise<unknown>): void {
+    write.catch(() => {}); // Heard by whoever asks.
+    this.#underWay.push(write);
+  }
+
+  /** Resolves when all that the run has left under way so far is stored; rejects when some of it could not be. Each failure is told once. */
+  stored(): Promise<unknown> {
+    const all = Promise.all(this.#underWay);
+    this.#underWay = [];
+    all.catch(() => {}); // Heard when it is waited for.
+    return all;
   }
 
   /** What a call gets to end by itself. One that delegates gives those of the runs below it the same, one after the other. */

@@ -10,7 +10,6 @@ export const unfinishedReply = (run: Run, { text, calls }: UnfinishedTurn, docum
   text,
   calls: calls.map((call) => callInput(run, call, document)),
   end: { type: "end", reason: "tool_calls", providerReason: "tool_calls" },
-  stored: Promise.resolve(),
 });
 
 function callInput(run: Run, call: UnfinishedCall, document: RunDocument): CallInput {

@@ -29,6 +29,8 @@ export interface Along {
   readonly bodies?: readonly Body[];
   /** Contract: as a Write (thread-writer.ts); runs after the event is recorded. */
   readonly change?: (draft: ThreadDraft) => void;
+  /** The run goes on while it is being stored. Should that fail, nothing begins behind it. */
+  readonly isAhead?: boolean;
 }
 
 export interface RunRecorderOptions {
@@ -55,6 +57,8 @@ export class RunRecorder {
   #turn: NodeJS.Immediate | undefined;
   /** The first that nobody was told of. */
   #untold: Lost | undefined;
+  /** An event that the run went on without, and that could not be stored. */
+  #hole: Lost | undefined;
 
   constructor(recorder: Recorder, key: ThreadKey, { runId, windowMs, schedule }: RunRecorderOptions) {
     this.runId = runId;
@@ -87,7 +91,7 @@ export class RunRecorder {
    * stores nothing, when text before it could not be stored: that is told once, and of its own subject always, so that nothing
    * follows a hole.
    */
-  record(payload: LifecycleInit, { bodies = [], change }: Along = {}): Promise<ThreadEvent> {
+  record(payload: LifecycleInit, { bodies = [], change, isAhead }: Along = {}): Promise<ThreadEvent> {
     const event = newEvent({ runId: this.runId, payload });
     const subject = subjectId(event);
     if (payload.case === "runCompleted") this.#coalescer.close();
@@ -96,16 +100,26 @@ export class RunRecorder {
     // What is too much for one append goes before it. It is not visible until the event is (L2 holds for what people see).
     while (chunks.length > chunksPerAppend) this.#writeAhead(subject, chunks.splice(0, chunksPerAppend));
     this.#noteNow();
-    return this.#recorder.write(this.#key, (draft) => {
-      // Writes keep their order: when this one's turn has come, it is known what became of the text before it.
-      const lost = this.#lost.get(subject) ?? this.#untold;
+    const write = (draft: ThreadDraft): ThreadEvent => {
+      // Writes keep their order: when this one's turn has come, it is known what became of those before it.
+      const lost = this.#lost.get(subject) ?? this.#untold ?? this.#holeBefore(payload);
       this.#untold = undefined;
       if (lost) throw lost.error;
       if (event.payload.case === "toolCallInputCompleted") this.#markTruncation(event.payload.value);
       const [recorded] = draft.recordBatch([event], chunks);
       change?.(draft);
       return recorded!;
-    });
+    };
+    return this.#recorder.write(this.#key, write, isAhead ? { onFailure: this.#noteHole } : {});
+  }
+
+  readonly #noteHole = (error: unknown): void => {
+    this.#hole ??= { error };
+  };
+
+  /** What is under way can still end. */
+  #holeBefore({ case: event }: PayloadInit): Lost | undefined {
+    return beginnings.has(event) ? this.#hole : undefined;
   }
 
   /** Text that is held back goes now: something else is said next, and readers see things in the order they were said. */
@@ -171,6 +185,8 @@ export class RunRecorder {
   #store(subject: string, deltas: readonly DeltaInit[]): void {
     this.#write(subject, (draft) => {
       for (const payload of deltas) {
+        const lost = this.#holeBefore(payload);
+        if (lost) throw lost.error;
         // Redaction may make more of a text than came: what does not fit any more is dropped like the rest.
         if (payload.case === "toolCallInputDelta" && !draft.takesInput(subject, payload.value.text ?? ""))
           this.#truncated.add(subject);
@@ -196,6 +212,14 @@ export class RunRecorder {
 interface Lost {
   readonly error: unknown;
 }
+
+/** Events that a reply or a call begins with. A reasoning has no other than its text. */
+const beginnings: ReadonlySet<PayloadInit["case"]> = new Set<PayloadInit["case"]>([
+  "messageCreated",
+  "reasoningDelta",
+  "toolCallCreated",
+  "toolCallStarted",
+]);
 
 /** Pieces of bodies in one append: enough to be few, little enough that nobody else waits long for the disk. */
 const chunksPerAppend = 4;

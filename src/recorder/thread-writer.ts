@@ -108,13 +108,15 @@ export class ThreadWriter {
     return new Promise((stored, failed) => this.#add({ kind: "removal", tombstone, stored, failed }));
   }
 
+  /** The work begins when nothing more happens in this turn: what is written one after the other without waiting goes in one append. */
   #add(waiting: Waiting): void {
     this.#queue.push(waiting);
-    if (!this.#working) void this.#work();
+    if (this.#working) return;
+    this.#working = true;
+    process.nextTick(() => void this.#work());
   }
 
   async #work(): Promise<void> {
-    this.#working = true;
     for (let next = this.#queue[0]; next; next = this.#queue[0]) {
       if (this.#removed) this.#queue.shift()?.failed(deleted(this.#key));
       else if (next.kind === "removal") await this.#removeNow(next);

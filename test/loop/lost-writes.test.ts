@@ -138,7 +138,9 @@ test("T1: while the run is called off", async () => {
   const isAnswer = ({ payload }: ThreadEvent) => payload.case === "messageDelta" && payload.value.text === "Let me";
   await until(core, threadId, isAnswer);
   isLost = true;
-  await core.threads.cancelRun(threadId, runId);
+  // It may share the lost append, and is told so then. The run has heard of it all the same.
+  const told = await core.threads.cancelRun(threadId, runId).catch((error: HeddleError) => error.code);
+  expect([undefined, "storage_full"]).toContain(told);
   const events = await until(core, threadId, isCase("runCompleted"));
   checkLog(events);
   expect(core.errors).toMatchObject([{ code: "storage_full" }]);
