@@ -89,7 +89,7 @@ async function run({ server, settings }: CallParts, given: CallToRun, line: Repo
     toolCallId: call.toolCallId,
     threadId: call.threadId,
     workspace: settings.workspace,
-    signal: scope.signal,
+    scope,
     quietMs: settings.quietMs,
   });
   return attemptTool(tool, { input: checked.input, report, scope, ...settings });

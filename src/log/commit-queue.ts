@@ -92,10 +92,17 @@ export class CommitQueue {
   async #settle(group: Entry[]): Promise<void> {
     this.#isCrowded = group.length > 1;
     try {
-      await this.#commit(group.flatMap(({ write }) => write));
+      await this.#commit(joined(group));
       for (const { resolve } of group) resolve();
     } catch (error) {
       for (const { reject } of group) reject(error);
     }
   }
+}
+
+function joined(group: readonly Entry[]): Write {
+  if (group.length === 1) return group[0]!.write;
+  const operations: Operation[] = [];
+  for (const { write } of group) for (const operation of write) operations.push(operation);
+  return operations;
 }

@@ -39,13 +39,13 @@ export function usedBytesOf(file: string): number {
   }
 }
 
-const readMetas = (descriptor: number): Buffer[] => [0, pageBytes].map((at) => readMeta(descriptor, at));
+const metaBytes = offsets.transaction + 8;
 
 /** Zeros where the file has ended. */
-function readMeta(descriptor: number, at: number): Buffer {
-  const meta = Buffer.alloc(offsets.transaction + 8);
-  readSync(descriptor, meta, 0, meta.length, at);
-  return meta;
+function readMetas(descriptor: number): Buffer[] {
+  const pages = Buffer.alloc(pageBytes + metaBytes);
+  readSync(descriptor, pages, 0, pages.length, 0);
+  return [pages.subarray(0, metaBytes), pages.subarray(pageBytes)];
 }
 
 const isSigned = (meta: Buffer): boolean =>

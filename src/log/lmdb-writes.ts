@@ -24,19 +24,19 @@ export function appendWrite(thread: Buffer, head: bigint, batch: AppendBatch): W
   }
   if (batch.document !== undefined) operations.push({ table: "threads", key: thread, value: seal(batch.document) });
   if (batch.busy !== undefined) operations.push({ table: "busy", key: thread, ...(batch.busy && { value: mark }) });
-  for (const call of batch.calls ?? []) operations.push(...callOperations(thread, head, call));
-  for (const body of batch.bodies ?? []) operations.push(...bodyOperations(thread, body));
+  for (const call of batch.calls ?? []) addCall(operations, thread, head, call);
+  for (const body of batch.bodies ?? []) for (const piece of bodyOperations(thread, body)) operations.push(piece);
   return operations;
 }
 
-function callOperations(thread: Buffer, head: bigint, call: CallWrite): Operation[] {
+function addCall(operations: Operation[], thread: Buffer, head: bigint, call: CallWrite): void {
   const key = callKey(thread, call.createdSequence, call.callId);
-  const operations: Operation[] = [{ table: "calls", key, value: seal(call.document) }];
+  operations.push({ table: "calls", key, value: seal(call.document) });
   // It was indexed with its first document, which came with its Created.
-  if (call.createdSequence <= head) return operations;
+  if (call.createdSequence <= head) return;
   const { tenant, threadId } = threadOf(thread);
   const place = seal(encodePlace(threadId, call.createdSequence));
-  return [...operations, { table: "callIndex", key: callIndexKey(tenant, call.callId), value: place }];
+  operations.push({ table: "callIndex", key: callIndexKey(tenant, call.callId), value: place });
 }
 
 export const removeWrite = (thread: Buffer, tombstone: Uint8Array): Write => [

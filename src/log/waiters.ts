@@ -36,27 +36,23 @@ export class Waiters {
   }
 
   appended(thread: string, head: bigint): void {
-    this.#release(
-      thread,
-      (waiter) => waiter.after < head,
-      (waiter) => waiter.resolve("appended"),
-    );
+    const waiting = this.#threads.get(thread);
+    if (waiting === undefined) return;
+    for (const waiter of waiting) {
+      if (waiter.after >= head) continue;
+      waiting.delete(waiter);
+      waiter.forgetSignal();
+      waiter.resolve("appended");
+    }
+    if (waiting.size === 0) this.#threads.delete(thread);
   }
 
   removed(thread: string): void {
-    this.#release(
-      thread,
-      () => true,
-      (waiter) => waiter.resolve("removed"),
-    );
+    for (const waiter of this.#releaseAll(thread)) waiter.resolve("removed");
   }
 
   failed(thread: string, error: HeddleError): void {
-    this.#release(
-      thread,
-      () => true,
-      (waiter) => waiter.reject(error),
-    );
+    for (const waiter of this.#releaseAll(thread)) waiter.reject(error);
   }
 
   closed(): void {
@@ -69,15 +65,11 @@ export class Waiters {
     return [...this.#threads.keys()];
   }
 
-  #release(thread: string, isDue: (waiter: Waiter) => boolean, settle: (waiter: Waiter) => void): void {
+  #releaseAll(thread: string): Iterable<Waiter> {
     const waiting = this.#threads.get(thread);
-    if (waiting === undefined) return;
-    for (const waiter of waiting) {
-      if (!isDue(waiter)) continue;
-      waiting.delete(waiter);
-      waiter.forgetSignal();
-      settle(waiter);
-    }
-    if (waiting.size === 0) this.#threads.delete(thread);
+    if (waiting === undefined) return [];
+    this.#threads.delete(thread);
+    for (const waiter of waiting) waiter.forgetSignal();
+    return waiting;
   }
 }

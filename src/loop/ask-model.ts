@@ -41,7 +41,7 @@ async function stream(
   { recording, scope }: { recording: ReplyRecorder; scope: Scope },
 ): Promise<void> {
   const events = run.model.stream(request, scope.signal)[Symbol.asyncIterator]();
-  const next = unlessStopped(events, scope.signal);
+  const next = unlessStopped(events, scope);
   try {
     for (;;) {
       const { done, value } = await next();
@@ -54,16 +54,13 @@ async function stream(
   }
 }
 
-/** The next event, or the signal's reason: a model that does not listen to it is left behind. One listener for a whole reply. */
-function unlessStopped(
-  events: AsyncIterator<ModelEvent>,
-  signal: AbortSignal,
-): () => Promise<IteratorResult<ModelEvent>> {
+/** The next event, or why the scope was called off: a model that does not hear its signal is left behind. */
+function unlessStopped(events: AsyncIterator<ModelEvent>, scope: Scope): () => Promise<IteratorResult<ModelEvent>> {
   let leave: (reason: unknown) => void = () => {};
-  signal.addEventListener("abort", () => leave(signal.reason), { once: true });
+  if (!scope.stopped) scope.onStop(() => leave(scope.reason));
   return () =>
     new Promise((resolve, reject) => {
-      if (signal.aborted) return reject(signal.reason);
+      if (scope.reason) return reject(scope.reason);
       leave = reject;
       events.next().then(resolve, reject);
     });

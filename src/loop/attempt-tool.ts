@@ -45,12 +45,12 @@ function settle(tool: ToolDefinition, { input, report, scope, stopGraceMs }: Att
     const grace = (): void => {
       timer = setTimeout(() => resolve({ kind: "left_behind" }), stopGraceMs);
     };
+    const forget = scope.stopped ? undefined : scope.onStop(grace);
     const settled = (result: Settled): void => {
       clearTimeout(timer);
-      scope.signal.removeEventListener("abort", grace);
+      forget?.();
       resolve(result);
     };
-    scope.signal.addEventListener("abort", grace, { once: true });
     // In a function of its own: a tool that throws before its first await has failed, not the loop.
     const running = (async () => tool.run(input, report.context))();
     running.then(

@@ -4,6 +4,7 @@ import { limits } from "../thread/limits.js";
 import { OutputStream, PlanEntryStatus, ToolCallPhase } from "../thread/schema.js";
 import { utf8Bytes } from "../thread/text.js";
 import type { Phase, PlanLine, ToolContext } from "../tool/tool.js";
+import type { Scope } from "./scope.js";
 
 /** Progress in between is left out; the last one of a quiet span is not. */
 const progressEveryMs = 100;
@@ -42,7 +43,8 @@ interface ReportedCall {
   readonly toolCallId: string;
   readonly threadId: string;
   readonly workspace: string | undefined;
-  readonly signal: AbortSignal;
+  /** Its signal is the tool's. */
+  readonly scope: Pick<Scope, "signal">;
   /** A tool that says nothing for so long gets a "still running". */
   readonly quietMs: number;
 }
@@ -61,10 +63,15 @@ export class CallReport {
   #lastStream: string = "stdout";
   #isOpen = true;
 
-  constructor(sink: ReportSink, { quietMs, ...call }: ReportedCall) {
+  constructor(sink: ReportSink, { toolCallId, threadId, workspace, scope, quietMs }: ReportedCall) {
     this.#sink = sink;
     this.context = {
-      ...call,
+      toolCallId,
+      threadId,
+      workspace,
+      get signal() {
+        return scope.signal;
+      },
       progress: (completed, total, message) => this.#progress(completed, total, message),
       phase: (phase, message) => this.#enter(phase, message),
       plan: (lines) => this.#plan(lines),

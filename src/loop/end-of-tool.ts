@@ -29,13 +29,13 @@ function endOfOutcome(tool: ToolDefinition, outcome: Readonly<Record<string, unk
   return {
     outcome: isError ? ToolCallOutcome.FAILED : ToolCallOutcome.SUCCEEDED,
     summary,
-    ...(isError && { error: { kind, message: cleanSummary(summary) || wordless } }),
+    error: isError ? { kind, message: cleanSummary(summary) || wordless } : undefined,
     resultJson: json,
     modelText: toolWords(() => tool.toModel?.(checked.result)) ?? json,
     stopIteration: Boolean(outcome["stopIteration"]),
     content: partsOf(outcome["content"]),
     locations: placesOf(outcome["locations"]),
-    ...(exitCode !== undefined && { exitCode }),
+    exitCode,
   };
 }
 

@@ -13,7 +13,7 @@ import type { CallInput } from "./streamed-call.js";
 export interface CallEnd {
   readonly outcome: ToolCallOutcome;
   readonly summary: string;
-  readonly error?: { readonly kind: string; readonly code?: string; readonly message: string };
+  readonly error?: { readonly kind: string; readonly code?: string; readonly message: string } | undefined;
   /** Undefined when there is none. */
   readonly resultJson?: string;
   /** Undefined: the summary. */
@@ -21,7 +21,7 @@ export interface CallEnd {
   readonly stopIteration?: boolean;
   readonly content?: readonly ToolContent[];
   readonly locations?: NonNullable<ToolOutcome<unknown>["locations"]>;
-  readonly exitCode?: number;
+  readonly exitCode?: number | undefined;
 }
 
 /** The run goes on: the model can be asked while the disk works. Whatever is written next stands behind the end. */
@@ -40,10 +40,10 @@ export const completeOf = (toolCallId: string, { outcome, summary, error, locati
   toolCallId,
   outcome,
   summary,
-  ...(error && { error }),
+  error,
   locations: locations.slice(0, limits.locations).map(({ path, line = 0 }) => ({ path, line })),
   totalLocations: locations.length,
-  ...(exitCode !== undefined && { exitCode }),
+  exitCode,
 });
 
 const noteStop = (draft: ThreadDraft): void => draft.changeRun({ stoppedByTool: true });

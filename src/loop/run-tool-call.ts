@@ -119,9 +119,10 @@ function attempt(run: Run, { id, tool, checked }: CallInput, scope: Scope): Prom
     toolCallId: id,
     threadId: run.key.threadId,
     workspace: run.workspace,
-    signal: scope.signal,
+    scope,
     quietMs: run.limits.quietMs,
   });
   const input = checked?.ok ? checked.input : undefined;
-  return attemptTool(tool!, { input, report, scope, ...run.limits, stopGraceMs: run.graceMsFor(tool!) });
+  const { toolTimeoutMs } = run.limits;
+  return attemptTool(tool!, { input, report, scope, toolTimeoutMs, stopGraceMs: run.graceMsFor(tool!) });
 }

@@ -3,24 +3,45 @@ import { type Stop, Stopped } from "./stop.js";
 
 /** Something that can be called off by itself, and is called off with the run. */
 export class Scope {
-  readonly #controller = new AbortController();
   readonly #release: (scope: Scope) => void;
+  readonly #listeners = new Set<() => void>();
+  /** Made when somebody asks for its signal: most tools never do, and every call has a scope. */
+  #controller: AbortController | undefined;
+  #reason: Stopped | undefined;
 
   constructor(release: (scope: Scope) => void) {
     this.#release = release;
   }
 
   get signal(): AbortSignal {
+    if (!this.#controller) {
+      this.#controller = new AbortController();
+      if (this.#reason) this.#controller.abort(this.#reason);
+    }
     return this.#controller.signal;
   }
 
   get stopped(): Stop | undefined {
-    return this.signal.aborted ? (this.signal.reason as Stopped).stop : undefined;
+    return this.#reason?.stop;
+  }
+
+  /** The reason that its signal has, once it was called off. */
+  get reason(): Stopped | undefined {
+    return this.#reason;
+  }
+
+  /** Calls back when it is called off. Returns what takes the callback away again. Contract: it was not called off yet. */
+  onStop(callback: () => void): () => void {
+    this.#listeners.add(callback);
+    return () => void this.#listeners.delete(callback);
   }
 
   /** The first reason counts. */
   stop(stop: Stop): void {
-    if (!this.signal.aborted) this.#controller.abort(new Stopped(stop));
+    if (this.#reason) return;
+    this.#reason = new Stopped(stop);
+    this.#controller?.abort(this.#reason);
+    for (const callback of this.#listeners) callback();
   }
 
   close(): void {

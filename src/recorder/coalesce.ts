@@ -120,9 +120,9 @@ export class Coalescer<Subject extends string = string, Lane extends string = st
   }
 
   #emit(subject: Subject, buffer: Buffered<Lane>): void {
-    const deltas = buffer.pending.flatMap(({ lane, text }) =>
-      splitToUtf8Bytes(text, this.#options.deltaBytes).map((text) => ({ lane, text })),
-    );
+    const deltas: Delta<Lane>[] = [];
+    for (const { lane, text: whole } of buffer.pending)
+      for (const text of splitToUtf8Bytes(whole, this.#options.deltaBytes)) deltas.push({ lane, text });
     buffer.pending = [];
     buffer.bytes = 0;
     if (deltas.length > 0) this.#options.emit(subject, deltas);

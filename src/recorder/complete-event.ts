@@ -9,6 +9,7 @@ import {
   PlanEntryStatus,
   type ProcessDocument,
   RunOutcome,
+  type ToolCallError,
   ToolCallOutcome,
   ToolKind,
   type ToolSource,
@@ -175,12 +176,9 @@ function completed(payload: StoredPayload, event: ThreadEvent, around: Surroundi
         totalLocations: Math.max(totalLocations, locations.length),
         resultBytes: BigInt(around.resultBytes),
         outputBytes: BigInt(call ? totalOutput(call) : 0),
+        duration,
+        error: error && !success ? cleanError(error, cut) : undefined,
       };
-      if (duration) value.duration = duration;
-      else delete value.duration;
-      if (error && !success)
-        value.error = { ...error, kind: cut(error.kind, 64), code: cut(error.code, 64), message: line(error.message) };
-      else delete value.error;
       return { case: payload.case, value };
     }
     case "toolDiscoveryStarted":
@@ -202,6 +200,13 @@ function completed(payload: StoredPayload, event: ThreadEvent, around: Surroundi
     }
   }
 }
+
+const cleanError = (error: ToolCallError, cut: (text: string, units: number) => string): ToolCallError => ({
+  ...error,
+  kind: cut(error.kind, 64),
+  code: cut(error.code, 64),
+  message: cut(error.message, limits.summaryUnits),
+});
 
 function cleanSource(source: ToolSource, line: (text: string) => string): ToolSource {
   switch (source.source.case) {

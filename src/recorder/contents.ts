@@ -1,13 +1,12 @@
 // Bodies as they arrive in pieces: each piece is checked against what came before, text is redacted, and inputs are hashed.
 import { createHash, type Hash, hash } from "node:crypto";
-import { create } from "@bufbuild/protobuf";
 import type { BodyWrite } from "../log/event-log.js";
 import { type HeddleError, invalidField } from "../thread/errors.js";
 import { ForkedMap } from "../thread/forked-map.js";
 import type { ToolCallId } from "../thread/ids.js";
 import { limits } from "../thread/limits.js";
-import type { OpenCall, OpenContent } from "../thread/open-call.js";
-import { type ContentChunk, ContentInfoSchema, ContentRole } from "../thread/schema.js";
+import { type OpenCall, type OpenContent, withContents } from "../thread/open-call.js";
+import { type ContentChunk, ContentRole } from "../thread/schema.js";
 import type { ThreadState } from "../thread/state.js";
 import type { Redactions } from "./redactions.js";
 
@@ -85,19 +84,20 @@ export function addContent(
   const before = known?.info.sizeBytes ?? 0n;
   const content: OpenContent = {
     receivedBytes: (known?.receivedBytes ?? 0) + chunk.data.length,
-    info: create(ContentInfoSchema, {
+    info: {
+      $typeName: "heddle.v1.ContentInfo",
       contentId: chunk.contentId,
       role: chunk.role,
       mediaType: known?.info.mediaType ?? (chunk.mediaType || "application/octet-stream"),
       sizeBytes: before + BigInt(bytes.length),
-    }),
+    },
   };
   const contents = known
     ? open.contents.map((other) => (other === known ? content : other))
     : [...open.contents, content];
   const body = { callId: chunk.toolCallId as ToolCallId, contentId: chunk.contentId, offset: Number(before), bytes };
   // An empty body is stored as one empty piece, so that it can be read; later empty pieces add nothing.
-  return { open: { ...open, contents }, body: bytes.length > 0 || !known ? body : undefined };
+  return { open: withContents(open, contents), body: bytes.length > 0 || !known ? body : undefined };
 }
 
 /** The shape of a body's name. */

@@ -12,7 +12,7 @@ export class Recorder {
   /** Told of everything that is stored. */
   readonly changes = new ThreadChanges();
   readonly #redactor: Redactor;
-  readonly #writers = new Map<string, Promise<ThreadWriter>>();
+  readonly #writers = new Map<string, Kept>();
 
   constructor(log: EventLog, redactor: Redactor) {
     this.log = log;
@@ -23,7 +23,9 @@ export class Recorder {
    * Adds to the thread what the write puts on its draft. Resolves when it is flushed. Writes of one thread keep the order
    * they were called in.
    */
-  async write<Result>(key: ThreadKey, write: Write<Result>, options?: WriteOptions): Promise<Result> {
+  write<Result>(key: ThreadKey, write: Write<Result>, options?: WriteOptions): Promise<Result> {
+    const kept = this.#writers.get(nameOf(key));
+    if (kept?.writer && kept.expected === 0) return kept.writer.write(write, options);
     return this.#withWriter(key, (writer) => writer.write(write, options));
   }
 
@@ -34,8 +36,8 @@ export class Recorder {
 
   /** A thread with what is open in it. One that nobody writes is read and not kept: a list of parked ones must not fill the memory. */
   async view(key: ThreadKey): Promise<ThreadView> {
-    const writer = this.#writers.get(nameOf(key));
-    return writer ? (await writer).view : loadThread(this.log, key, this.#redactor);
+    const kept = this.#writers.get(nameOf(key));
+    return kept ? (await kept.loading).view : loadThread(this.log, key, this.#redactor);
   }
 
   /** A text as it would be stored. */
@@ -49,22 +51,32 @@ export class Recorder {
   }
 
   async #withWriter<Result>(key: ThreadKey, use: (writer: ThreadWriter) => Promise<Result>): Promise<Result> {
+    const name = nameOf(key);
     for (;;) {
-      const loading = this.#writer(key);
-      const writer = await loading;
-      // It may have been forgotten while we waited for it; two writers of one thread would only fence each other off.
-      if (this.#writers.get(nameOf(key)) === loading) return use(writer);
+      const kept = this.#kept(key, name);
+      kept.expected++;
+      try {
+        const writer = await kept.loading;
+        // It may have been forgotten while we waited for it; two writers of one thread would only fence each other off.
+        if (this.#writers.get(name) === kept) return use(writer);
+      } finally {
+        kept.expected--;
+      }
     }
   }
 
-  #writer(key: ThreadKey): Promise<ThreadWriter> {
-    const name = nameOf(key);
+  #kept(key: ThreadKey, name: string): Kept {
     const known = this.#writers.get(name);
     if (known) return known;
-    const loading = this.#load(key, name);
-    this.#writers.set(name, loading);
-    loading.catch(() => this.#writers.delete(name));
-    return loading;
+    const kept: Kept = { loading: this.#load(key, name), writer: undefined, expected: 0 };
+    this.#writers.set(name, kept);
+    kept.loading.then(
+      (writer) => {
+        kept.writer = writer;
+      },
+      () => this.#writers.delete(name),
+    );
+    return kept;
   }
 
   async #load(key: ThreadKey, name: string): Promise<ThreadWriter> {
@@ -80,4 +92,11 @@ export class Recorder {
     });
     return writer;
   }
+}
+
+interface Kept {
+  readonly loading: Promise<ThreadWriter>;
+  writer: ThreadWriter | undefined;
+  /** Writes that wait for it to be loaded. None may overtake them. */
+  expected: number;
 }

@@ -96,7 +96,8 @@ export class RunRecorder {
     const subject = subjectId(event);
     if (payload.case === "runCompleted") this.#coalescer.close();
     else this.#flush(subject);
-    const chunks = bodies.flatMap(chunksOf);
+    const chunks: ContentChunk[] = [];
+    for (const body of bodies) addChunks(chunks, body);
     // What is too much for one append goes before it. It is not visible until the event is (L2 holds for what people see).
     while (chunks.length > chunksPerAppend) this.#writeAhead(subject, chunks.splice(0, chunksPerAppend));
     this.#noteNow();
@@ -167,6 +168,7 @@ export class RunRecorder {
 
   #flush(subject: string): void {
     this.#coalescer.flush(subject);
+    if (this.#lanes.size === 0) return;
     for (const lane of this.#lanes.keys()) if (lane.startsWith(subject)) this.#lanes.delete(lane);
   }
 
@@ -225,13 +227,18 @@ const beginnings: ReadonlySet<PayloadInit["case"]> = new Set<PayloadInit["case"]
 const chunksPerAppend = 4;
 
 /** An empty body is one empty piece. */
-function chunksOf({ data, ...body }: Body): ContentChunk[] {
-  const chunks: ContentChunk[] = [];
+function addChunks(chunks: ContentChunk[], { toolCallId, contentId, role, mediaType, data }: Body): void {
   for (let offset = 0; offset === 0 || offset < data.length; offset += limits.contentChunkBytes) {
-    const piece = data.subarray(offset, offset + limits.contentChunkBytes) as Uint8Array<ArrayBuffer>;
-    chunks.push({ $typeName: "heddle.v1.ContentChunk", ...body, offset: BigInt(offset), data: piece });
+    chunks.push({
+      $typeName: "heddle.v1.ContentChunk",
+      toolCallId,
+      contentId,
+      role,
+      mediaType,
+      offset: BigInt(offset),
+      data: data.subarray(offset, offset + limits.contentChunkBytes) as Uint8Array<ArrayBuffer>,
+    });
   }
-  return chunks;
 }
 
 function subjectOf(payload: DeltaInit): string {

@@ -228,16 +228,25 @@ const showsBodies = (payload: ThreadEvent["payload"]) =>
 
 /** Everything that consecutive drafts add to the thread they began on, as one append. */
 export function joinDrafts(before: ThreadView, drafts: readonly ThreadDraft[]): AppendBatch {
-  const [only] = drafts;
-  const after = drafts.at(-1) ?? before;
-  const isOne = only !== undefined && drafts.length === 1;
-  const touched = isOne ? only.touched : new Map(drafts.flatMap((draft) => [...draft.touched]));
+  const frames: Buffer[] = [];
+  const bodies: BodyWrite[] = [];
+  const touched = new Map<string, OpenCall>();
+  let after = before;
+  for (const draft of drafts) {
+    for (const frame of draft.frames) frames.push(frame);
+    for (const body of draft.bodies) bodies.push(body);
+    for (const [id, open] of draft.touched) touched.set(id, open);
+    after = draft;
+  }
+  const calls: CallWrite[] = [];
+  for (const open of touched.values()) calls.push(callWrite(open));
+  const busy = isBusy(after.document);
   return {
-    frames: isOne ? only.frames : drafts.flatMap((draft) => draft.frames),
-    bodies: isOne ? only.bodies : drafts.flatMap((draft) => draft.bodies),
-    calls: Array.from(touched.values(), callWrite),
+    frames,
+    bodies,
+    calls,
     ...(after.document !== before.document && { document: encode(ThreadDocumentSchema, after.document) }),
-    ...(isBusy(after.document) !== isBusy(before.document) && { busy: isBusy(after.document) }),
+    ...(busy !== isBusy(before.document) && { busy }),
   };
 }
 

@@ -120,7 +120,10 @@ export class ThreadWriter {
     for (let next = this.#queue[0]; next; next = this.#queue[0]) {
       if (this.#removed) this.#queue.shift()?.failed(deleted(this.#key));
       else if (next.kind === "removal") await this.#removeNow(next);
-      else await this.#append(await this.#takeWrites());
+      else {
+        const taken = this.#takeWrites();
+        await this.#append(taken instanceof Promise ? await taken : taken);
+      }
     }
     this.#working = false;
     this.#onIdle();
@@ -138,7 +141,7 @@ export class ThreadWriter {
     }
   }
 
-  async #append({ drafts, accepted }: Accepted): Promise<void> {
+  async #append({ drafts, writes }: Accepted): Promise<void> {
     const last = drafts.at(-1);
     if (!last) return;
     try {
@@ -147,45 +150,61 @@ export class ThreadWriter {
       if (hasNews) await this.#log.append(this.#key, this.#view.head, batch);
       this.#view = settled(last);
       if (hasNews) this.#onStored();
-      for (const write of accepted) write.stored();
+      for (const write of writes) write.stored();
     } catch (error) {
       this.#view = await this.#load().catch(() => this.#view);
-      for (const write of accepted) write.failed(error);
+      for (const write of writes) write.failed(error);
     }
   }
 
-  async #takeWrites(): Promise<Accepted> {
-    const drafts: ThreadDraft[] = [];
-    const accepted: WaitingWrite[] = [];
-    let bytes = 0;
-    while (accepted.length < joined.writes && bytes < joined.bytes) {
+  /** Those that wait, up to what one append may join. A promise only where one of them has to read something first. */
+  #takeWrites(accepted = new Accepted(this.#view)): Accepted | Promise<Accepted> {
+    while (!accepted.isFull) {
       const next = this.#queue[0];
       if (next?.kind !== "write") break;
       this.#queue.shift();
-      const draft = await attempt(next, drafts.at(-1) ?? this.#view);
-      if (!draft) continue;
-      drafts.push(draft);
-      accepted.push(next);
-      for (const { length } of draft.frames) bytes += length;
-      for (const body of draft.bodies) bytes += body.bytes.length;
+      if (next.prepare)
+        return next.prepare().then(
+          () => {
+            accepted.take(next);
+            return this.#takeWrites(accepted);
+          },
+          (error) => {
+            next.failed(error);
+            return this.#takeWrites(accepted);
+          },
+        );
+      accepted.take(next);
     }
-    return { drafts, accepted };
+    return accepted;
   }
 }
 
-interface Accepted {
-  readonly drafts: readonly ThreadDraft[];
-  readonly accepted: readonly WaitingWrite[];
-}
+/** Writes that go into one append, each upon the draft of the one before. */
+class Accepted {
+  readonly drafts: ThreadDraft[] = [];
+  readonly writes: WaitingWrite[] = [];
+  #last: ThreadView;
+  #bytes = 0;
 
-async function attempt(next: WaitingWrite, on: ThreadView): Promise<ThreadDraft | undefined> {
-  try {
-    if (next.prepare) await next.prepare();
-  } catch (error) {
-    next.failed(error);
-    return undefined;
+  constructor(view: ThreadView) {
+    this.#last = view;
   }
-  return next.attempt(on);
+
+  get isFull(): boolean {
+    return this.writes.length >= joined.writes || this.#bytes >= joined.bytes;
+  }
+
+  /** Unless it is refused. */
+  take(write: WaitingWrite): void {
+    const draft = write.attempt(this.#last);
+    if (!draft) return;
+    this.#last = draft;
+    this.drafts.push(draft);
+    this.writes.push(write);
+    for (const { length } of draft.frames) this.#bytes += length;
+    for (const body of draft.bodies) this.#bytes += body.bytes.length;
+  }
 }
 
 const isEmpty = ({ frames, bodies, calls, document }: ReturnType<typeof joinDrafts>): boolean =>

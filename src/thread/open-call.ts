@@ -1,6 +1,5 @@
 // One call that is not over, and what each event makes of it.
 import { create } from "@bufbuild/protobuf";
-import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import type { ClaimDocument } from "../../gen/heddle/storage/v1/storage_pb.js";
 import { type ContentInfo, ContentRole } from "../../gen/heddle/v1/content_pb.js";
 import { type OutputStream, ToolCallApprovalResolved_Decision } from "../../gen/heddle/v1/event_pb.js";
@@ -25,7 +24,7 @@ export interface OpenCall {
   readonly call: ToolCall;
   readonly contents: readonly OpenContent[];
   /** The client's hold on it. Undefined until one has claimed it. */
-  readonly claim?: ClaimDocument;
+  readonly claim?: ClaimDocument | undefined;
   /** UTF-8 bytes stored per output stream. */
   readonly outputBytes: Readonly<Record<number, number>>;
   /** UTF-8 bytes of input stored as deltas. */
@@ -41,8 +40,7 @@ type Created = Extract<CallPayload, { case: "toolCallCreated" }>["value"];
 
 export function createdCall(event: ThreadEvent, created: Created): OpenCall {
   const { toolCallId, toolName, title, kind, source, index, attempt, parentToolCallId, childThreadId } = created;
-  // Written out: an object that `create` makes of so many fields is a hundred times slower to copy, and each event copies it.
-  const call: ToolCall = {
+  const call = copyOf({
     $typeName: "heddle.v1.ToolCall",
     id: toolCallId,
     threadId: event.threadId,
@@ -66,60 +64,125 @@ export function createdCall(event: ThreadEvent, created: Created): OpenCall {
     completedSequence: 0n,
     outputBytes: 0n,
     providerCallId: "",
-    ...withTime("createTime", event.time),
+  });
+  call.createTime = event.time;
+  return copyOfOpen({ state: "created", call, contents: [], outputBytes: {}, inputDeltaBytes: 0 });
+}
+
+/**
+ * Written out, and with a place for everything that may come: each event copies its call, and a copy of whatever shape came is ten times
+ * slower.
+ */
+function copyOf(call: ToolCall): ToolCall {
+  return {
+    $typeName: call.$typeName,
+    id: call.id,
+    threadId: call.threadId,
+    runId: call.runId,
+    toolName: call.toolName,
+    title: call.title,
+    kind: call.kind,
+    source: call.source,
+    executor: call.executor,
+    state: call.state,
+    outcome: call.outcome,
+    startedSummary: call.startedSummary,
+    completeSummary: call.completeSummary,
+    error: call.error,
+    locations: call.locations,
+    contents: call.contents,
+    createTime: call.createTime,
+    startTime: call.startTime,
+    completeTime: call.completeTime,
+    duration: call.duration,
+    index: call.index,
+    attempt: call.attempt,
+    parentToolCallId: call.parentToolCallId,
+    childThreadId: call.childThreadId,
+    createdSequence: call.createdSequence,
+    completedSequence: call.completedSequence,
+    outputBytes: call.outputBytes,
+    exitCode: call.exitCode,
+    approval: call.approval,
+    claim: call.claim,
+    providerCallId: call.providerCallId,
+    $unknown: call.$unknown,
   };
-  return { state: "created", call, contents: [], outputBytes: {}, inputDeltaBytes: 0 };
+}
+
+/** The same for what surrounds it. */
+const copyOfOpen = ({ state, call, contents, claim, outputBytes, inputDeltaBytes }: OpenCall): Changing<OpenCall> => ({
+  state,
+  call,
+  contents,
+  claim,
+  outputBytes,
+  inputDeltaBytes,
+});
+
+type Changing<T> = { -readonly [Name in keyof T]: T[Name] };
+
+/** The call with other contents. */
+export function withContents(open: OpenCall, contents: readonly OpenContent[]): OpenCall {
+  const next = copyOfOpen(open);
+  next.contents = contents;
+  return next;
 }
 
 type StepPayload = Exclude<CallPayload, { case: "toolCallCreated" }>;
 
 export function afterStep(open: OpenCall, event: ThreadEvent, payload: StepPayload): OpenCall {
-  const next = callTransitions[open.state][callStep(payload)];
-  const state = next === "illegal" ? open.state : next;
-  const moved = (changes: Partial<ToolCall>): OpenCall => ({
-    ...open,
-    state,
-    call: { ...open.call, state: wireState[state], ...changes },
-  });
+  const next = copyOfOpen(open);
   switch (payload.case) {
-    case "toolCallInputDelta":
-      return { ...open, inputDeltaBytes: open.inputDeltaBytes + Buffer.byteLength(payload.value.text) };
     case "toolCallTextDelta":
     case "toolCallProgress":
       return open;
+    case "toolCallInputDelta":
+      next.inputDeltaBytes += Buffer.byteLength(payload.value.text);
+      return next;
     case "toolCallOutputDelta":
-      return { ...open, outputBytes: addOutput(open, payload.value.stream, payload.value.text) };
+      next.outputBytes = addOutput(open, payload.value.stream, payload.value.text);
+      return next;
+  }
+  const after = callTransitions[open.state][callStep(payload)];
+  if (after !== "illegal") next.state = after;
+  const call = copyOf(open.call);
+  call.state = wireState[next.state];
+  next.call = call;
+  switch (payload.case) {
     case "toolCallInputCompleted":
-      return moved({ startedSummary: payload.value.summary });
+      call.startedSummary = payload.value.summary;
+      break;
     case "toolCallApprovalRequested":
-      return moved({ approval: asked(event, payload.value) });
+      call.approval = asked(event, payload.value);
+      break;
     case "toolCallApprovalResolved":
-      return moved({ approval: answered(open.call.approval, event, payload.value) });
+      call.approval = answered(open.call.approval, event, payload.value);
+      break;
     case "toolCallClaimed":
-      return moved({ claim: claimed(open.call.claim, event, payload.value) });
+      call.claim = claimed(open.call.claim, event, payload.value);
+      break;
     case "toolCallStarted":
-      return moved({
-        startedSummary: payload.value.summary,
-        executor: payload.value.executor,
-        ...withTime("startTime", event.time),
-        ...(payload.value.executor === Executor.CLIENT && { claim: offered(payload.value) }),
-      });
+      call.startedSummary = payload.value.summary;
+      call.executor = payload.value.executor;
+      call.startTime = event.time;
+      if (payload.value.executor === Executor.CLIENT) call.claim = offered(payload.value);
+      break;
     case "toolCallComplete": {
       const { outcome, summary, error, locations, exitCode } = payload.value;
-      const duration = durationBetween(open.call.startTime, event.time);
-      return moved({
-        outcome,
-        completeSummary: summary,
-        locations,
-        completedSequence: event.sequence,
-        outputBytes: BigInt(totalOutput(open)),
-        ...(error && { error }),
-        ...(exitCode !== undefined && { exitCode }),
-        ...(duration && { duration }),
-        ...withTime("completeTime", event.time),
-      });
+      call.outcome = outcome;
+      call.completeSummary = summary;
+      call.locations = locations;
+      call.completedSequence = event.sequence;
+      call.outputBytes = BigInt(totalOutput(open));
+      call.error = error;
+      call.exitCode = exitCode;
+      call.duration = durationBetween(open.call.startTime, event.time);
+      call.completeTime = event.time;
+      break;
     }
   }
+  return next;
 }
 
 type Requested = Extract<StepPayload, { case: "toolCallApprovalRequested" }>["value"];
@@ -166,16 +229,15 @@ const addOutput = (open: OpenCall, stream: OutputStream, text: string): Record<n
   [stream]: (open.outputBytes[stream] ?? 0) + Buffer.byteLength(text),
 });
 
-export const totalOutput = (open: OpenCall): number =>
-  Object.values(open.outputBytes).reduce((sum, bytes) => sum + bytes, 0);
+export function totalOutput({ outputBytes }: OpenCall): number {
+  let total = 0;
+  for (const stream in outputBytes) total += outputBytes[stream]!;
+  return total;
+}
 
 /** When a body can be read: the input with InputCompleted, a preview once it was shown or its time has passed, the rest at the end. */
 export function isVisible(state: CallState, { role }: ContentInfo): boolean {
   if (role === ContentRole.INPUT) return state !== "created";
   if (role === ContentRole.PREVIEW) return state !== "created" && state !== "ready";
   return state === "over";
-}
-
-function withTime<Name extends "createTime" | "startTime" | "completeTime">(name: Name, time: Timestamp | undefined) {
-  return (time ? { [name]: time } : {}) as Partial<Pick<ToolCall, Name>>;
 }

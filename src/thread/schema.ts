@@ -69,6 +69,7 @@ export {
   ToolCallApprovalSchema,
   type ToolCallClaim,
   ToolCallClaimSchema,
+  type ToolCallError,
   ToolCallErrorSchema,
   ToolCallOutcome,
   ToolCallSchema,
