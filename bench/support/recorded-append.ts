@@ -23,11 +23,17 @@ export async function openOutputProducer({ threads }: Pick<BuiltCore, "threads">
   return { threadId, head, record: () => send(line) };
 }
 
-/** The log, with somebody told of every append before it is made. */
-export function watchAppends(log: EventLog, onAppend: (batch: AppendBatch) => void): EventLog {
+/** The log, with somebody told of every append before it is made, and when it is stored. */
+export function watchAppends(
+  log: EventLog,
+  onAppend: (batch: AppendBatch) => void,
+  onStored?: (batch: AppendBatch) => void,
+): EventLog {
   const append: EventLog["append"] = (key, head, batch) => {
     onAppend(batch);
-    return log.append(key, head, batch);
+    const appended = log.append(key, head, batch);
+    if (onStored) appended.then(() => onStored(batch));
+    return appended;
   };
   // Bound once: the bench must not show up in what it measures.
   const bound = new Map<keyof EventLog, unknown>([["append", append]]);

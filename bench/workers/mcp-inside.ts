@@ -9,18 +9,11 @@ import { createInterface } from "node:readline";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
-import type { AppendBatch } from "../../src/log/event-log.js";
-import type { Model, ModelEvent, ModelRequest } from "../../src/model/model.js";
-import { newId } from "../../src/thread/ids.js";
-import { RawLmdb } from "../peers/raw-lmdb.js";
 import { answerAsks } from "../support/ask.js";
 import { load, openBuiltCore, wire } from "../support/built.js";
-import { beat } from "../support/pace.js";
-import { putsOfAppends, watchAppends } from "../support/recorded-append.js";
+import { TimedCalls } from "../support/timed-calls.js";
 
 const [dir, rawDir] = process.argv.slice(2) as [string, string];
-/** Between a call's name and the end of the reply: what came before the end is on disk by then. */
-let writesMs = 25;
 
 export type Over = "stdio" | "http";
 
@@ -55,75 +48,15 @@ const bare = {
 };
 
 const { log } = await openBuiltCore(dir);
-let appends: AppendBatch[] = [];
-let onIdle: () => void = () => {};
-const watched = watchAppends(log, (batch) => {
-  appends.push(batch);
-  if (batch.busy === false) onIdle();
-});
-let tookMs: number[] = [];
-
-/** Calls the tool as often as the message says. A call takes from the end of the reply until the model is asked again. */
-const model: Model = {
-  name: "bench:mcp",
-  async *stream({ messages }: ModelRequest): AsyncGenerator<ModelEvent> {
-    const now = performance.now();
-    const asked = messages.find(({ role }) => role === "user");
-    const { over, count } = JSON.parse(asked?.role === "user" ? asked.text : "{}") as Work;
-    const done = messages.filter(({ role }) => role === "assistant").length;
-    if (done > 0) tookMs.push(now - endedAt);
-    if (done === count) {
-      yield { type: "text", text: "Done." };
-      yield { type: "end", reason: "stop", providerReason: "stop" };
-      return;
-    }
-    const name = `mcp__${over}__echo`;
-    yield { type: "tool_call", index: 0, id: `call_${done}`, name, input: JSON.stringify(input) };
-    yield { type: "tool_call_end", index: 0 };
-    await beat(writesMs);
-    endedAt = performance.now();
-    yield { type: "end", reason: "tool_calls", providerReason: "tool_calls" };
-  },
-};
-let endedAt = 0;
-const core = await wire(watched, { model, servers, agent: { maxSteps: 1000 } });
-const raw = new RawLmdb(rawDir);
+const calls = new TimedCalls(log, rawDir);
+const core = await wire(calls.log, { model: calls.model, servers, agent: { maxSteps: 1000 } });
+const callsOf = ({ over, count }: Work) => ({ tool: `mcp__${over}__echo`, input, count });
 
 const asks = {
-  /** A server is judged warm: the way of a call is longer than by hand, and takes longer to be compiled. */
-  warmUp: async (work: Work): Promise<void> => {
-    writesMs = 0;
-    await asks.heddle(work);
-    writesMs = 25;
-  },
-  /** How long each call took, from the model's last word to the stored end. */
-  heddle: async (work: Work): Promise<number[]> => {
-    tookMs = [];
-    appends = [];
-    const ended = new Promise<void>((resolve) => {
-      onIdle = resolve;
-    });
-    const { id: threadId } = await core.threads.create({ threadId: "", title: "bench", labels: {} });
-    await core.threads.send(threadId, { requestId: newId(), text: JSON.stringify(work), options: undefined });
-    await ended;
-    return tookMs;
-  },
-  /** The bare SDK's call, between the two commits of the last call that Heddle made: its start and its end. */
-  bare: async ({ over, count }: Work): Promise<number[]> => {
-    const took: number[] = [];
-    const groups = putsOfAppends(appends);
-    const calls = appends.flatMap(({ calls }, index) => (calls?.length ? [index] : []));
-    const [started, ended] = calls.slice(-2).map((index) => groups[index]!) as [(typeof groups)[0], (typeof groups)[0]];
-    for (let call = 0; call < count; call++) {
-      await beat(writesMs);
-      const startedAt = performance.now();
-      await raw.put(started);
-      await bare[over].callTool({ name: "echo", arguments: input });
-      await raw.put(ended);
-      took.push(performance.now() - startedAt);
-    }
-    return took;
-  },
+  warmUp: (work: Work): Promise<void> => calls.warmUp(core, callsOf(work)),
+  heddle: (work: Work): Promise<number[]> => calls.run(core, callsOf(work)),
+  bare: ({ over, count }: Work): Promise<number[]> =>
+    calls.byHand(count, () => bare[over].callTool({ name: "echo", arguments: input })),
   close: async (): Promise<void> => {
     await Promise.all([servers.close(), bare.stdio.close(), bare.http.close()]);
     end();
