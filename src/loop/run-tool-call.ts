@@ -1,15 +1,13 @@
 // One call from a complete input to its end. Started is stored before the first side effect, and every path ends in one
 // Complete (T1, T4).
-import { setImmediate as nextTurn } from "node:timers/promises";
 import type { EndReason } from "../model/model.js";
-import { Executor, ToolCallOutcome, ToolChoiceMode } from "../thread/schema.js";
-import { attemptTool } from "./attempt-tool.js";
-import { CallReport } from "./call-report.js";
+import { ToolCallOutcome, ToolChoiceMode } from "../thread/schema.js";
+import { attempt, startOf } from "./attempt-call.js";
 import { cutOff } from "./cut-off.js";
 import { handOver, waitForClient } from "./hand-over.js";
+import { lookFirst } from "./look-first.js";
 import { permission } from "./permission.js";
 import { type CallEnd, recordEnd } from "./record-end.js";
-import { recordReport } from "./record-report.js";
 import type { Run, Scope } from "./run.js";
 import { endingOf } from "./stop.js";
 import type { CallInput } from "./streamed-call.js";
@@ -97,32 +95,7 @@ const rejected = (kind: string, message: string, hint = ""): CallEnd => ({
 });
 
 async function execute(run: Run, call: CallInput, scope: Scope): Promise<CallEnd> {
-  const tool = call.tool!;
-  const executor = tool.origin?.kind === "mcp" ? Executor.MCP : Executor.SERVER;
-  const value = { toolCallId: call.id, summary: call.summary, executor };
-  const started = run.recorder.record({ case: "toolCallStarted", value });
-  await (tool.onlyLooks ? onItsWay(started) : started);
-  const end = scope.stopped ? endingOf(scope.stopped) : await attempt(run, call, scope);
-  await started;
-  return end;
-}
-
-/** Until the disk has the write. The two turns are those of the log and of its store; where they take longer, nothing is lost but time. */
-async function onItsWay(write: Promise<unknown>): Promise<void> {
-  write.catch(() => {}); // Heard when it is waited for.
-  await nextTurn();
-  await nextTurn();
-}
-
-function attempt(run: Run, { id, tool, checked }: CallInput, scope: Scope): Promise<CallEnd> {
-  const report = new CallReport(recordReport(run.recorder, id), {
-    toolCallId: id,
-    threadId: run.key.threadId,
-    workspace: run.workspace,
-    scope,
-    quietMs: run.limits.quietMs,
-  });
-  const input = checked?.ok ? checked.input : undefined;
-  const { toolTimeoutMs } = run.limits;
-  return attemptTool(tool!, { input, report, scope, toolTimeoutMs, stopGraceMs: run.graceMsFor(tool!) });
+  if (call.tool!.onlyLooks) return lookFirst(run, call, scope);
+  await run.recorder.record(startOf(call));
+  return scope.stopped ? endingOf(scope.stopped) : attempt(run, call, scope);
 }

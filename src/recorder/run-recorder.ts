@@ -1,6 +1,7 @@
 // Records one run of Heddle's own. Lifecycle events are stored one by one, each before its promise resolves; the text that
 // streams between them is coalesced, and is always stored before the next lifecycle event of its subject. (What a producer
 // outside records is never coalesced: recordings.ts.)
+import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import type { ThreadKey } from "../log/event-log.js";
 import { newEvent, subjectId, type ThreadEvent, type ThreadEventInit } from "../thread/event.js";
 import { limits } from "../thread/limits.js";
@@ -29,6 +30,8 @@ export interface Along {
   readonly bodies?: readonly Body[];
   /** Contract: as a Write (thread-writer.ts); runs after the event is recorded. */
   readonly change?: (draft: ThreadDraft) => void;
+  /** When it happened, where that was earlier than now. */
+  readonly time?: Timestamp;
   /** The run goes on while it is being stored. Should that fail, nothing begins behind it. */
   readonly isAhead?: boolean;
 }
@@ -91,8 +94,9 @@ export class RunRecorder {
    * stores nothing, when text before it could not be stored: that is told once, and of its own subject always, so that nothing
    * follows a hole.
    */
-  record(payload: LifecycleInit, { bodies = [], change, isAhead }: Along = {}): Promise<ThreadEvent> {
+  record(payload: LifecycleInit, { bodies = [], change, time, isAhead }: Along = {}): Promise<ThreadEvent> {
     const event = newEvent({ runId: this.runId, payload });
+    if (time) event.time = time;
     const subject = subjectId(event);
     if (payload.case === "runCompleted") this.#coalescer.close();
     else this.#flush(subject);
@@ -111,12 +115,17 @@ export class RunRecorder {
       change?.(draft);
       return recorded!;
     };
-    return this.#recorder.write(this.#key, write, isAhead ? { onFailure: this.#noteHole } : {});
+    if (!isAhead) return this.#recorder.write(this.#key, write);
+    const onFailure = (error: unknown): void => {
+      this.#noteLost(subject, error);
+      this.#hole ??= { error };
+    };
+    return this.#recorder.write(this.#key, write, { onFailure });
   }
 
-  readonly #noteHole = (error: unknown): void => {
-    this.#hole ??= { error };
-  };
+  #noteLost(subject: string, error: unknown): void {
+    if (!this.#lost.has(subject)) this.#lost.set(subject, { error });
+  }
 
   /** What is under way can still end. */
   #holeBefore({ case: event }: PayloadInit): Lost | undefined {
@@ -204,7 +213,7 @@ export class RunRecorder {
   /** A failure shows in the next `record`. */
   #write(subject: string, write: (draft: ThreadDraft) => void): void {
     const onFailure = (error: unknown): void => {
-      if (!this.#lost.has(subject)) this.#lost.set(subject, { error });
+      this.#noteLost(subject, error);
       this.#untold ??= { error };
     };
     this.#recorder.write(this.#key, write, { onFailure }).catch(() => {}); // Told already.
