@@ -57,7 +57,7 @@ export class RunRecorder {
   readonly #lost = new Map<string, Lost>();
   /** Notes that wait for something to go with. */
   readonly #soon: (() => Promise<void>)[] = [];
-  #turn: NodeJS.Immediate | undefined;
+  #moment: NodeJS.Timeout | undefined;
   /** The first that nobody was told of. */
   #untold: Lost | undefined;
   /** An event that the run went on without, and that could not be stored. */
@@ -138,19 +138,20 @@ export class RunRecorder {
   }
 
   /**
-   * A change of the thread's document alone, in no hurry: it goes with the next event that is recorded, or by itself in the next
-   * turn. Saves a commit where a call follows a reply at once.
+   * A change of the thread's document alone, in no hurry: it goes with the next event that is recorded, or by itself after a moment.
+   * Saves a commit where a call follows a reply at once.
    */
   noteSoon(change: (draft: ThreadDraft) => void): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#soon.push(() => this.note(change).then(resolve, reject));
-      this.#turn ??= setImmediate(() => this.#noteNow());
+      this.#moment ??= setTimeout(() => this.#noteNow(), soonMs);
     });
   }
 
   #noteNow(): void {
-    clearImmediate(this.#turn);
-    this.#turn = undefined;
+    if (this.#soon.length === 0) return;
+    clearTimeout(this.#moment);
+    this.#moment = undefined;
     for (const note of this.#soon.splice(0)) void note();
   }
 
@@ -223,6 +224,9 @@ export class RunRecorder {
 interface Lost {
   readonly error: unknown;
 }
+
+/** Longer than a call takes to begin. */
+const soonMs = 5;
 
 /** Events that a reply or a call begins with. A reasoning has no other than its text. */
 const beginnings: ReadonlySet<PayloadInit["case"]> = new Set<PayloadInit["case"]>([
