@@ -3,6 +3,7 @@
 import { newId, type ThreadId } from "../../src/thread/ids.js";
 import { RawLmdb } from "../peers/raw-lmdb.js";
 import { interleaved, type Scenario } from "../scenario.js";
+import type { Work } from "../support/engine.js";
 import { beat } from "../support/pace.js";
 import { capturedAppend, putsOf } from "../support/recorded-append.js";
 import { atMost, micros, millis, noted } from "../support/rows.js";
@@ -31,10 +32,13 @@ export const engine: Scenario = {
     const raw = await rawSubject(bench.workspace);
     const sdk = await bench.workspace.worker<AiSdkAsks>("ai-sdk.ts");
     const commit = await commitSubject(bench.workspace);
-    bench.progress(`engine: a run of ${calls} calls makes ${await raw.ask("prepare", calls)} commits`);
+    for (const says of ["in pieces", "at once"] as const) {
+      const commits = await raw.ask("prepare", { calls, says });
+      bench.progress(`engine: a run of ${calls} calls makes ${commits} commits when the model answers ${says}`);
+    }
     const turns = bench.quick ? 1 : runsInTurn;
     const atOnce = bench.quick ? 2 : runsAtOnce;
-    const timeOf: Record<string, number[]> = { heddle: [], raw: [], sdk: [], heddleAtOnce: [], rawAtOnce: [] };
+    const timeOf: Record<string, number[]> = {};
     /** CPU of a call; its time is kept aside. */
     const cpu =
       (name: string, worker: Running<unknown>, use: { runs: number; work: () => Promise<number> }) => async () => {
@@ -42,14 +46,21 @@ export const engine: Scenario = {
         const before = await worker.ask("usage", undefined);
         const ms = await use.work();
         const { cpuUs } = await worker.ask("usage", undefined);
-        timeOf[name]!.push((ms * 1000) / (use.runs * calls));
+        timeOf[name] = [...(timeOf[name] ?? []), (ms * 1000) / (use.runs * calls)];
         return (cpuUs - before.cpuUs) / (use.runs * calls);
       };
+    const run = (name: string, runs: number, work: () => Promise<number>) => cpu(name, heddle.server, { runs, work });
+    const commits = (name: string, runs: number, work: () => Promise<number>) => cpu(name, raw, { runs, work });
+    const inPieces = { runs: 1, says: "in pieces" } as const;
+    const quick = { runs: 1, says: "at once" } as const;
+    const many = { runs: atOnce, says: "at once" } as const;
     const measures = {
-      heddle: cpu("heddle", heddle.server, { runs: turns, work: () => inTurn(turns, () => heddle.run(1, calls)) }),
-      raw: cpu("raw", raw, { runs: turns, work: () => inTurn(turns, () => raw.ask("commit", 1)) }),
-      heddleAtOnce: cpu("heddleAtOnce", heddle.server, { runs: atOnce, work: () => heddle.run(atOnce, calls) }),
-      rawAtOnce: cpu("rawAtOnce", raw, { runs: atOnce, work: () => raw.ask("commit", atOnce) }),
+      heddle: run("heddle", turns, () => inTurn(turns, () => heddle.run(inPieces))),
+      raw: commits("raw", turns, () => inTurn(turns, () => raw.ask("commit", inPieces))),
+      heddleQuick: run("heddleQuick", turns, () => inTurn(turns, () => heddle.run(quick))),
+      rawQuick: commits("rawQuick", turns, () => inTurn(turns, () => raw.ask("commit", quick))),
+      heddleAtOnce: run("heddleAtOnce", atOnce, () => heddle.run(many)),
+      rawAtOnce: commits("rawAtOnce", atOnce, () => raw.ask("commit", many)),
       sdk: cpu("sdk", sdk, { runs: atOnce, work: () => sdk.ask("calls", { runs: atOnce, calls }) }),
       token: () => heddle.tokens(),
       commit: () => commit(),
@@ -65,18 +76,28 @@ export const engine: Scenario = {
     const bare = (values: readonly number[]) => ({ name: "its bare commits, raw lmdb", values });
     const sdkPeer = (values: readonly number[]) => ({ name: "Vercel AI SDK, nothing stored", values });
     const call = "tool call, created → complete";
-    const many = `${call}, ${atOnce} runs at once`;
-    return [
-      atMost({ figure: `${call}: CPU`, heddle: measured.heddle, peer: bare(measured.raw), times: 1.5, show: micros }),
+    const busy = `${call}, ${atOnce} runs at once`;
+    const besideCommits = (figure: string, name: "heddle" | "heddleQuick", rawName: "raw" | "rawQuick") => [
       atMost({
-        figure: `${call}: time`,
-        heddle: timeOf["heddle"]!,
-        peer: bare(timeOf["raw"]!),
+        figure: `${figure}: CPU`,
+        heddle: measured[name],
+        peer: bare(measured[rawName]),
         times: 1.5,
         show: micros,
       }),
       atMost({
-        figure: `${many}: CPU`,
+        figure: `${figure}: time`,
+        heddle: timeOf[name]!,
+        peer: bare(timeOf[rawName]!),
+        times: 1.5,
+        show: micros,
+      }),
+    ];
+    return [
+      ...besideCommits(`${call}, of a model that streams`, "heddle", "raw"),
+      ...besideCommits(`${call}, of one that answers at once`, "heddleQuick", "rawQuick"),
+      atMost({
+        figure: `${busy}: CPU`,
         heddle: measured.heddleAtOnce,
         peer: sdkPeer(measured.sdk),
         times: 1 / 3,
@@ -89,7 +110,7 @@ export const engine: Scenario = {
         peer: sdkPeer(measured.sdk),
         show: micros,
       }),
-      noted({ figure: `${many}: time`, heddle: timeOf["heddleAtOnce"]!, peer: sdkPeer(timeOf["sdk"]!), show: micros }),
+      noted({ figure: `${busy}: time`, heddle: timeOf["heddleAtOnce"]!, peer: sdkPeer(timeOf["sdk"]!), show: micros }),
       atMost({
         figure: "token → MessageDelta delivered, p50",
         heddle: measured.token,
@@ -133,8 +154,8 @@ async function heddleSubject(workspace: Workspace) {
       await subscribers.ask("close", undefined);
       prepared = await follow(subscribers, runs);
     },
-    run: (runs: number, count: number): Promise<number> =>
-      server.ask("calls", { threadIds: prepared.splice(0, runs), calls: count }),
+    run: ({ runs, says }: { runs: number; says: Work["says"] }): Promise<number> =>
+      server.ask("calls", { threadIds: prepared.splice(0, runs), calls, says }),
     tokens: async (): Promise<number> => {
       for (let attempt = 0; attempt < 5; attempt++) {
         const delays = await tokenDelays(server, talk);

@@ -7,28 +7,61 @@ import type { BuiltCore } from "./built.js";
 
 export const toolInput = '{"path":"src/server.ts","line":120}';
 
-/** What the next message asks for. */
+/** What a message asks for. */
 export interface Work {
   /** One after the other, one a reply; then a word, and the end. */
-  calls: number;
+  readonly calls: number;
+  /**
+   * `at once`: the whole reply in one go, as an SDK's mock model has it. `in pieces`: as a provider streams it, the name before the input,
+   * and each piece later than a flush takes.
+   */
+  readonly says: "at once" | "in pieces";
 }
 
-/** Calls the tool as often as the message says, then says a word. */
-export function busyModel(): Model {
+/** Calls the tool as often as the message says, then says a word. `settled` resolves when nothing is on its way to the disk. */
+export function busyModel(settled: () => Promise<void>): Model {
   return {
     name: "bench:busy",
     async *stream({ messages }: ModelRequest): AsyncGenerator<ModelEvent> {
-      const asked = messages.findLastIndex(({ role }) => role === "user");
-      const replies = messages.slice(asked).filter(({ role }) => role === "assistant").length;
-      const message = messages[asked];
-      if (message?.role === "user" && replies < Number(message.text)) {
-        yield { type: "tool_call", index: 0, id: `call_${replies}`, name: "nothing", input: toolInput };
+      const [message] = messages;
+      const { calls, says }: Work = JSON.parse(message?.role === "user" ? message.text : "{}");
+      const replies = (messages.length - 1) / 2; // An answer follows each.
+      const pause = says === "in pieces" ? settled : undefined;
+      if (pause) await pause();
+      if (replies < calls) {
+        const call = { type: "tool_call", index: 0 } as const;
+        yield { ...call, id: `call_${replies}`, name: "nothing" };
+        if (pause) await pause();
+        yield { ...call, input: toolInput };
         yield { type: "end", reason: "tool_calls", providerReason: "tool_calls" };
       } else {
         yield { type: "text", text: "Done." };
         yield { type: "end", reason: "stop", providerReason: "stop" };
       }
     },
+  };
+}
+
+/** Appends that are on their way. */
+export class AppendsUnderWay {
+  #count = 0;
+  #onSettled: () => void = () => {};
+
+  begun(): void {
+    this.#count++;
+  }
+
+  stored(): void {
+    if (--this.#count === 0) this.#onSettled();
+  }
+
+  /** Contract: one waits at a time. What was said in this turn has begun when the turn is over. */
+  readonly settled = async (): Promise<void> => {
+    await new Promise<void>((resolve) => process.nextTick(resolve));
+    if (this.#count > 0)
+      await new Promise<void>((resolve) => {
+        this.#onSettled = resolve;
+      });
   };
 }
 
@@ -43,11 +76,5 @@ export const nothingTool: ToolDefinition = {
   run: async () => ({ result: { ok: true }, summary: "Did nothing" }),
 };
 
-/** Sends a message that asks for so many calls. `ended` resolves when the run's last append is made. */
-export async function runCalls(
-  { threads }: Pick<BuiltCore, "threads">,
-  { threadId, calls, ended }: { threadId: string; calls: number; ended: Promise<void> },
-): Promise<void> {
-  await threads.send(threadId, { requestId: newId(), text: String(calls), options: undefined });
-  await ended;
-}
+export const sendWork = ({ threads }: Pick<BuiltCore, "threads">, threadId: string, work: Work): Promise<string> =>
+  threads.send(threadId, { requestId: newId(), text: JSON.stringify(work), options: undefined });

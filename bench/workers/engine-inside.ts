@@ -4,7 +4,7 @@ import type { Model, ModelEvent } from "../../src/model/model.js";
 import { newId } from "../../src/thread/ids.js";
 import { answerAsks } from "../support/ask.js";
 import { openBuiltCore, wire } from "../support/built.js";
-import { busyModel, nothingTool } from "../support/engine.js";
+import { AppendsUnderWay, busyModel, nothingTool, sendWork, type Work } from "../support/engine.js";
 import { startInside } from "../support/inside-server.js";
 import { beat } from "../support/pace.js";
 import { watchAppends } from "../support/recorded-append.js";
@@ -14,11 +14,17 @@ const [dir] = process.argv.slice(2) as [string];
 const { log } = await openBuiltCore(dir);
 /** `idle` when a run's last append is made. */
 const bus = new EventEmitter();
-const watched = watchAppends(log, (batch) => {
-  if (batch.busy === false) bus.emit("idle");
-});
+const appends = new AppendsUnderWay();
+const watched = watchAppends(
+  log,
+  (batch) => {
+    appends.begun();
+    if (batch.busy === false) bus.emit("idle");
+  },
+  () => appends.stored(),
+);
 let tokens: { count: number; intervalMs: number; sentMs: Float64Array } | undefined;
-const busy = busyModel();
+const busy = busyModel(appends.settled);
 /** Streams tokens where they are asked for, and is busy otherwise. */
 const model: Model = {
   name: busy.name,
@@ -37,9 +43,6 @@ async function* streamTokens({ count, intervalMs, sentMs }: NonNullable<typeof t
   yield { type: "end", reason: "stop", providerReason: "stop" };
 }
 
-const send = (threadId: string, text: string): Promise<string> =>
-  core.threads.send(threadId, { requestId: newId(), text, options: undefined });
-
 function runsEnded(count: number): Promise<void> {
   let left = count;
   return new Promise((resolve) => {
@@ -57,10 +60,10 @@ const asks = {
     return { port: server.port, threadId };
   },
   /** A run in each of the threads, all at once; each with so many calls, one after the other. How long it took. */
-  calls: async ({ threadIds, calls }: { threadIds: readonly string[]; calls: number }): Promise<number> => {
+  calls: async ({ threadIds, ...work }: Work & { threadIds: readonly string[] }): Promise<number> => {
     const startedAt = performance.now();
     const ended = runsEnded(threadIds.length);
-    await Promise.all(threadIds.map((threadId) => send(threadId, String(calls))));
+    await Promise.all(threadIds.map((threadId) => sendWork(core, threadId, work)));
     await ended;
     return performance.now() - startedAt;
   },
@@ -68,7 +71,7 @@ const asks = {
   tokens: async ({ threadId, ...pace }: { threadId: string; count: number; intervalMs: number }) => {
     tokens = { ...pace, sentMs: new Float64Array(pace.count) };
     const ended = runsEnded(1);
-    await send(threadId, "talk");
+    await core.threads.send(threadId, { requestId: newId(), text: "talk", options: undefined });
     await ended;
     const { sentMs } = tokens;
     tokens = undefined;
