@@ -42,7 +42,7 @@ const shapes: readonly Shape[] = [
   { subscribers: 1000, connections: 20, batchEvents: 32, batches: 64, fullSpeed: true },
 ];
 
-const rounds = 5;
+const rounds = 7;
 /** A server is judged warm: the way of an append is longer than a peer's, and takes longer to be compiled. */
 const warmUpAppends = 800;
 

@@ -135,7 +135,7 @@ export class Feed {
 
   #waitForNews(): void {
     if (this.#cursor.end) this.#ended();
-    else this.#cursor.wake(this.#onNews);
+    else this.#cursor.follow(this.#onNews);
   }
 
   #ended(): void {

@@ -74,16 +74,17 @@ export class Cursor {
     return this.#log.read(this.#key, this.position, tailLimits.readBytes);
   }
 
-  /** Calls back once when there is news, unless released before. One callback a cursor. */
-  wake(callback: () => void): void {
+  /** Calls back whenever there is news, until released. One callback a cursor: asking again changes nothing. */
+  follow(callback: () => void): void {
+    if (this.#callback) return;
     this.#callback = callback;
-    this.#tail.wake(callback);
+    this.#tail.follow(callback);
   }
 
   release(): void {
     if (this.#released) return;
     this.#released = true;
-    if (this.#callback) this.#tail.unwake(this.#callback);
+    if (this.#callback) this.#tail.unfollow(this.#callback);
     this.#release();
   }
 }

@@ -23,7 +23,7 @@ export class Tail {
   #start: bigint;
   #head: bigint;
   #end: TailEnd | undefined;
-  #waiting = new Set<() => void>();
+  readonly #followers = new Set<() => void>();
   /** What subscribers at one position get: made once, and used by all that are at it. */
   #joined: Span | undefined;
 
@@ -48,14 +48,13 @@ export class Tail {
     return this.#start;
   }
 
-  /** Calls back once, when there is news. The caller looks first: news that is there already does not call. */
-  wake(callback: () => void): void {
-    this.#waiting.add(callback);
+  /** Calls back whenever there is news, until `unfollow`. The caller looks first: news that is there already does not call. */
+  follow(callback: () => void): void {
+    this.#followers.add(callback);
   }
 
-  /** The callback is not wanted any more. */
-  unwake(callback: () => void): void {
-    this.#waiting.delete(callback);
+  unfollow(callback: () => void): void {
+    this.#followers.delete(callback);
   }
 
   /** What is after a position, all of it or up to `readBytes`; undefined at the head. The position is not before `start`. */
@@ -76,7 +75,7 @@ export class Tail {
 
   close(): void {
     this.#stop.abort();
-    this.#waiting.clear();
+    this.#followers.clear();
   }
 
   async #follow(): Promise<void> {
@@ -103,17 +102,15 @@ export class Tail {
       this.#bytes -= dropped.bytes.length;
       this.#start = dropped.last;
     }
-    this.#callWaiting();
+    this.#tellFollowers();
   }
 
   #finish(end: TailEnd): void {
     this.#end = end;
-    this.#callWaiting();
+    this.#tellFollowers();
   }
 
-  #callWaiting(): void {
-    const waiting = this.#waiting;
-    this.#waiting = new Set();
-    for (const callback of waiting) callback();
+  #tellFollowers(): void {
+    for (const callback of this.#followers) callback();
   }
 }

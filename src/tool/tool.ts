@@ -47,8 +47,8 @@ export interface ToolDefinition<Input extends z.ZodType = z.ZodType, Output exte
   /** How what it starts is held in, for operators: one line. Undefined where it starts nothing. */
   readonly isolation?: string;
   /**
-   * It looks at what is there, and nothing more: nothing is changed, and nobody outside is asked. Such a call may begin while its start
-   * is still being stored.
+   * It looks at what is there, and nothing more: nothing is changed, and nobody outside is asked. Such a call begins before its start is
+   * stored; where it is over in a moment, its start and its end are stored together.
    */
   readonly onlyLooks?: boolean;
   /** Each call of it is a run in a child thread: its events name the thread, and it may take that run's time to stop. */
