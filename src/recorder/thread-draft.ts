@@ -45,7 +45,8 @@ export class ThreadDraft implements ThreadView {
   document: ThreadDocument;
   readonly frames: Buffer[] = [];
   readonly bodies: BodyWrite[] = [];
-  readonly touched = new Map<string, OpenCall>();
+  /** Calls whose documents changed, each as often as it did. */
+  readonly touched: OpenCall[] = [];
 
   /** Upon the thread as it stands, or upon another draft that was accepted. */
   constructor(on: ThreadView) {
@@ -59,6 +60,7 @@ export class ThreadDraft implements ThreadView {
 
   /** Adds a batch whole. Chunks join the call they belong to as soon as it exists, and before the event that shows them. */
   recordBatch(events: readonly ThreadEvent[], contents: readonly ContentChunk[] = []): ThreadEvent[] {
+    if (contents.length === 0) return events.map((event, index) => this.record(event, index));
     const waiting = groupByCall(contents);
     const addChunksOf = (callId: string): void => {
       for (const [index, chunk] of waiting.get(callId) ?? []) this.#addChunk(chunk, index);
@@ -123,7 +125,7 @@ export class ThreadDraft implements ThreadView {
     const shown = cleanSummary(redact(providerCallId), limits.summaryUnits, redact);
     const noted = { ...open, call: { ...open.call, providerCallId: shown } };
     this.state.calls.set(callId, noted);
-    this.touched.set(callId, noted);
+    this.touched.push(noted);
   }
 
   /** Keeps a client's hold on a call in its document. */
@@ -132,7 +134,7 @@ export class ThreadDraft implements ThreadView {
     if (!open) return;
     const noted = { ...open, claim };
     this.state.calls.set(callId, noted);
-    this.touched.set(callId, noted);
+    this.touched.push(noted);
   }
 
   /** What the open run of Heddle's own needs to go on after a restart. */
@@ -183,7 +185,7 @@ export class ThreadDraft implements ThreadView {
 
   #fold(event: ThreadEvent): void {
     const touched = this.state.apply(event);
-    if (touched) this.touched.set(touched.call.id, touched);
+    if (touched) this.touched.push(touched);
     const { payload } = event;
     switch (payload.case) {
       case "runStarted":
@@ -215,7 +217,7 @@ export class ThreadDraft implements ThreadView {
   #addChunk(chunk: ContentChunk, index: number): void {
     const { open, body } = addContent(chunk, index, this);
     this.state.calls.set(open.call.id, open);
-    this.touched.set(open.call.id, open);
+    this.touched.push(open);
     if (body) this.bodies.push(body);
   }
 }
@@ -235,7 +237,7 @@ export function joinDrafts(before: ThreadView, drafts: readonly ThreadDraft[]): 
   for (const draft of drafts) {
     for (const frame of draft.frames) frames.push(frame);
     for (const body of draft.bodies) bodies.push(body);
-    for (const [id, open] of draft.touched) touched.set(id, open);
+    for (const open of draft.touched) touched.set(open.call.id, open);
     after = draft;
   }
   const calls: CallWrite[] = [];

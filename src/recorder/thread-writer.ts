@@ -17,13 +17,46 @@ export interface WriteOptions {
 /** What stands in the queue. A removal goes alone. */
 type Waiting = WaitingWrite | WaitingRemoval;
 
-interface WaitingWrite {
-  readonly kind: "write";
+interface Settle<Result> {
+  readonly resolve: (result: Result) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+class WaitingWrite<Result = unknown> {
+  readonly kind = "write";
   readonly prepare: WriteOptions["prepare"];
+  readonly #write: Write<Result>;
+  readonly #onFailure: WriteOptions["onFailure"];
+  readonly #settle: Settle<Result>;
+  #result: Result | undefined;
+
+  constructor(write: Write<Result>, { prepare, onFailure }: WriteOptions, settle: Settle<Result>) {
+    this.prepare = prepare;
+    this.#write = write;
+    this.#onFailure = onFailure;
+    this.#settle = settle;
+  }
+
   /** Tries the write. The accepted draft, or undefined when it was refused and its promise rejected. */
-  attempt(on: ThreadView): ThreadDraft | undefined;
-  stored(): void;
-  failed(error: unknown): void;
+  attempt(on: ThreadView): ThreadDraft | undefined {
+    try {
+      const draft = new ThreadDraft(on);
+      this.#result = this.#write(draft);
+      return draft;
+    } catch (refusal) {
+      this.failed(refusal);
+      return undefined;
+    }
+  }
+
+  stored(): void {
+    this.#settle.resolve(this.#result as Result);
+  }
+
+  failed(error: unknown): void {
+    this.#onFailure?.(error);
+    this.#settle.reject(error);
+  }
 }
 
 interface WaitingRemoval {
@@ -77,29 +110,9 @@ export class ThreadWriter {
   }
 
   /** Resolves with what the write returned once it is flushed to disk (L4). */
-  write<Result>(write: Write<Result>, { prepare, onFailure }: WriteOptions = {}): Promise<Result> {
+  write<Result>(write: Write<Result>, options: WriteOptions = {}): Promise<Result> {
     return new Promise<Result>((resolve, reject) => {
-      let result: Result;
-      const failed = (error: unknown): void => {
-        onFailure?.(error);
-        reject(error);
-      };
-      this.#add({
-        kind: "write",
-        prepare,
-        attempt: (on) => {
-          try {
-            const draft = new ThreadDraft(on);
-            result = write(draft);
-            return draft;
-          } catch (refusal) {
-            failed(refusal);
-            return undefined;
-          }
-        },
-        stored: () => resolve(result),
-        failed,
-      });
+      this.#add(new WaitingWrite(write, options, { resolve, reject }) as WaitingWrite);
     });
   }
 
