@@ -19,6 +19,7 @@ export function distDirectory(): string {
 
 /** The inside of a server upon a data directory, wired like compose.ts wires it. */
 export async function openBuiltCore(dir: string) {
+  await load("cli/v8-flags.js"); // As the server tells V8.
   const { openLmdbLog } = await load<typeof import("../../src/log/lmdb.js")>("log/lmdb.js");
   return wire(await openLmdbLog({ dir }));
 }
