@@ -145,7 +145,7 @@ export class Run {
     for (const scope of this.#scopes) scope.stop(this.#stop);
   }
 
-  /** The run goes on while this is being stored. Contract: `stored` is asked before anything is done that cannot be taken back. */
+  /** The run goes on while this is being stored. `stored` hears of a failure; a start that stands behind it in the log fails by itself. */
   goOnWhile(write: Promise<unknown>): void {
     write.catch(() => {}); // Heard by whoever asks.
     this.#underWay.push(write);
