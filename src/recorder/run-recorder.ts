@@ -7,6 +7,7 @@ import { newEvent, subjectId, type ThreadEvent, type ThreadEventInit } from "../
 import { limits } from "../thread/limits.js";
 import type { ContentChunk, ContentRole } from "../thread/schema.js";
 import { utf8Bytes } from "../thread/text.js";
+import { now } from "../thread/time.js";
 import { Coalescer, type Schedule } from "./coalesce.js";
 import type { Recorder } from "./recorder.js";
 import type { ThreadDraft } from "./thread-draft.js";
@@ -96,10 +97,11 @@ export class RunRecorder {
    */
   record(payload: LifecycleInit, { bodies = [], change, time, isAhead }: Along = {}): Promise<ThreadEvent> {
     const event = newEvent({ runId: this.runId, payload });
-    if (time) event.time = time;
     const subject = subjectId(event);
     if (payload.case === "runCompleted") this.#coalescer.close();
     else this.#flush(subject);
+    // That of the disk would be later the longer the disk takes, and what was told late would stand before its own beginning.
+    event.time = time ?? now();
     const chunks: ContentChunk[] = [];
     for (const body of bodies) addChunks(chunks, body);
     // What is too much for one append goes before it. It is not visible until the event is (L2 holds for what people see).
@@ -195,6 +197,7 @@ export class RunRecorder {
   }
 
   #store(subject: string, deltas: readonly DeltaInit[]): void {
+    const time = now();
     this.#write(subject, (draft) => {
       for (const payload of deltas) {
         const lost = this.#holeBefore(payload);
@@ -202,7 +205,7 @@ export class RunRecorder {
         // Redaction may make more of a text than came: what does not fit any more is dropped like the rest.
         if (payload.case === "toolCallInputDelta" && !draft.takesInput(subject, payload.value.text ?? ""))
           this.#truncated.add(subject);
-        else draft.record(newEvent({ runId: this.runId, payload }));
+        else draft.record(newEvent({ runId: this.runId, time, payload }));
       }
     });
   }

@@ -114,6 +114,13 @@ test.each<[string, RegExp, (events: ThreadEvent[]) => void]>([
     },
   ],
   [
+    "a start before its call",
+    /do not go back/,
+    (events) => {
+      at(events, "toolCallStarted").event.time!.seconds -= 1n;
+    },
+  ],
+  [
     "input that is lost",
     /streams its input/,
     (events) => {

@@ -5,6 +5,7 @@ import { type CallPayload, isCallPayload, type ThreadEvent, ThreadEventSchema } 
 import { isUuid } from "../../src/thread/ids.js";
 import { limits } from "../../src/thread/limits.js";
 import { ToolCallOutcome } from "../../src/thread/schema.js";
+import { timestampMs } from "../../src/thread/time.js";
 import { type CallEvents, type CallRecords, checkRecords, must } from "./call-records.js";
 
 export interface Evidence {
@@ -135,8 +136,11 @@ function checkCall({ id, toolName, events }: CallEvents): void {
   must(lifecycle.test(stages), `T1, T2: call ${id} of ${toolName} follows the lifecycle, not ${stages}`);
   const hasStarted = stages.includes("S");
   const written = new Map<number, number>();
+  let time = Number.NEGATIVE_INFINITY;
   for (const event of events) {
     const { payload } = event;
+    must(timestampMs(event.time!) >= time, "the times of a call do not go back", event);
+    time = timestampMs(event.time!);
     switch (payload.case) {
       case "toolCallOutputDelta": {
         const { stream, offset, text } = payload.value;
