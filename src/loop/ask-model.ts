@@ -14,6 +14,8 @@ export async function askModel(run: Run, request: ModelRequest): Promise<Reply> 
   const left = { ...retries } as Record<keyof typeof retries, number>;
   for (let attempt = 1; ; attempt++) {
     const scope = run.openScope();
+    // Nothing of the reply could be stored behind it, and a model may take long.
+    const forget = run.onLost((error) => scope.fail(error));
     const recording = new ReplyRecorder(run, attempt);
     try {
       await stream(run, request, { recording, scope });
@@ -30,6 +32,7 @@ export async function askModel(run: Run, request: ModelRequest): Promise<Reply> 
       if (!(error instanceof ModelError) || !mayPass(error.kind) || left[seen]-- <= 0) throw error;
       await backoff(run, scope, { attempt, error });
     } finally {
+      forget();
       scope.close();
     }
   }
@@ -54,10 +57,10 @@ async function stream(
   }
 }
 
-/** The next event, or why the scope was called off: a model that does not hear its signal is left behind. */
+/** The next event, or why the scope has ended: a model that does not hear its signal is left behind. */
 function unlessStopped(events: AsyncIterator<ModelEvent>, scope: Scope): () => Promise<IteratorResult<ModelEvent>> {
   let leave: (reason: unknown) => void = () => {};
-  if (!scope.stopped) scope.onStop(() => leave(scope.reason));
+  if (!scope.reason) scope.onStop(() => leave(scope.reason));
   return () =>
     new Promise((resolve, reject) => {
       if (scope.reason) return reject(scope.reason);
@@ -77,6 +80,6 @@ async function backoff(
   try {
     await sleep(ms, undefined, { signal: scope.signal });
   } catch {
-    throw new Stopped(scope.stopped!);
+    throw scope.reason;
   }
 }

@@ -76,6 +76,9 @@ export class Run {
   readonly messages: ModelMessage[] = [];
   /** What is on its way to the disk while the run goes on. */
   #underWay: Promise<unknown>[] = [];
+  /** The first of it that could not be stored. */
+  #lost: Error | undefined;
+  readonly #onLost = new Set<(error: Error) => void>();
   readonly #scopes = new Set<Scope>();
   readonly #calls = new Map<string, Scope>();
   #usage: Usage | undefined;
@@ -147,8 +150,18 @@ export class Run {
 
   /** The run goes on while this is being stored. `stored` hears of a failure; a start that stands behind it in the log fails by itself. */
   goOnWhile(write: Promise<unknown>): void {
-    write.catch(() => {}); // Heard by whoever asks.
+    write.catch((error: Error) => {
+      this.#lost ??= error;
+      for (const callback of this.#onLost) callback(this.#lost);
+    });
     this.#underWay.push(write);
+  }
+
+  /** Calls back when something that was left under way could not be stored, also before. Returns what takes the callback away again. */
+  onLost(callback: (error: Error) => void): () => void {
+    if (this.#lost) callback(this.#lost);
+    this.#onLost.add(callback);
+    return () => void this.#onLost.delete(callback);
   }
 
   /** Resolves when all that the run has left under way so far is stored; rejects when some of it could not be. Each failure is told once. */

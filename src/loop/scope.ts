@@ -7,7 +7,7 @@ export class Scope {
   readonly #listeners = new Set<() => void>();
   /** Made when somebody asks for its signal: most tools never do, and every call has a scope. */
   #controller: AbortController | undefined;
-  #reason: Stopped | undefined;
+  #reason: Error | undefined;
 
   constructor(release: (scope: Scope) => void) {
     this.#release = release;
@@ -22,15 +22,15 @@ export class Scope {
   }
 
   get stopped(): Stop | undefined {
-    return this.#reason?.stop;
+    return this.#reason instanceof Stopped ? this.#reason.stop : undefined;
   }
 
-  /** The reason that its signal has, once it was called off. */
-  get reason(): Stopped | undefined {
+  /** The reason that its signal has, once it was called off or has failed. */
+  get reason(): Error | undefined {
     return this.#reason;
   }
 
-  /** Calls back when it is called off. Returns what takes the callback away again. Contract: it was not called off yet. */
+  /** Calls back when it has a reason. Returns what takes the callback away again. Contract: it has none yet. */
   onStop(callback: () => void): () => void {
     this.#listeners.add(callback);
     return () => void this.#listeners.delete(callback);
@@ -38,8 +38,16 @@ export class Scope {
 
   /** The first reason counts. */
   stop(stop: Stop): void {
-    if (this.#reason) return;
-    this.#reason = new Stopped(stop);
+    if (!this.#reason) this.#end(new Stopped(stop));
+  }
+
+  /** Nobody has called it off, but what it is for cannot be used any more. The first reason counts. */
+  fail(error: Error): void {
+    if (!this.#reason) this.#end(error);
+  }
+
+  #end(reason: Error): void {
+    this.#reason = reason;
     this.#controller?.abort(this.#reason);
     for (const callback of this.#listeners) callback();
   }

@@ -145,3 +145,34 @@ test("T1: while the run is called off", async () => {
   checkLog(events);
   expect(core.errors).toMatchObject([{ code: "storage_full" }]);
 });
+
+test.each([true, false])("T1: while the model is asked, which may never answer; onlyLooks: %s", async (onlyLooks) => {
+  let isLost = false;
+  const log = logWithout(() => {
+    const lost = isLost;
+    isLost = false;
+    return lost;
+  });
+  let reason: unknown;
+  async function* hangs(_: unknown, signal: AbortSignal): AsyncGenerator<ModelEvent> {
+    await once(signal, "abort");
+    reason = signal.reason;
+    throw signal.reason;
+  }
+  const look = tool(
+    "look",
+    async (_, { output }) => {
+      output("stdout", "some output");
+      await take("timer");
+      isLost = true;
+      return {};
+    },
+    { onlyLooks },
+  );
+  const core = newCore({ log, model: replies(called({ name: "look" }), hangs), tools: [look] });
+  const { events } = await play(core);
+  checkLog(events);
+  expect(valuesOf(events, "runCompleted")).toMatchObject([{ outcome: RunOutcome.INTERRUPTED }]);
+  expect(core.errors).toMatchObject([{ code: "storage_full" }]);
+  expect(reason).toBe(core.errors[0]);
+});
