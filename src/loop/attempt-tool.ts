@@ -19,7 +19,7 @@ interface Attempt {
   readonly stopGraceMs: number;
 }
 
-/** Contract: that the call has started is stored. Never throws. */
+/** Contract: that the call has started is stored, unless its tool only looks. Never throws. */
 export async function attemptTool(tool: ToolDefinition, attempt: Attempt): Promise<CallEnd> {
   const { report, scope } = attempt;
   if (tool.phase) report.context.phase(tool.phase);

@@ -100,9 +100,13 @@ export class Run {
     this.approvals = parts.approvals;
     this.claims = parts.claims;
     this.staysOpen = parts.staysOpen;
-    this.waits = new Waits((toolCallIds) =>
-      this.recorder.note((draft) => !this.#isCalledOff(toolCallIds) && suspendRun(draft, toolCallIds)),
-    );
+    this.waits = new Waits((toolCallIds) => {
+      const suspended = this.recorder.note(
+        (draft) => !this.#isCalledOff(toolCallIds) && suspendRun(draft, toolCallIds),
+      );
+      this.goOnWhile(suspended); // A run that is called off meanwhile does not leave before it is stored.
+      return suspended;
+    });
     this.parentToolCallId = parts.document.parentToolCallId;
     this.depth = parts.document.depth;
     this.levelsBelow = parts.levelsBelow;

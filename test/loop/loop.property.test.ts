@@ -23,6 +23,7 @@ import { clientPlan } from "./random-clients.js";
 import { answerer, blow, RandomLife } from "./random-life.js";
 import { type RandomModel, randomModel, reply } from "./random-model.js";
 import { randomTools, textFields, toolNames, toolPlan } from "./random-tools.js";
+import { slowLog } from "./slow-log.js";
 
 const scenario = fc.record({
   replies: fc.array(reply, { maxLength: 5 }),
@@ -39,6 +40,7 @@ const scenario = fc.record({
   atClients: fc.subarray([...toolNames]),
   clients: fc.array(clientPlan, { minLength: 1, maxLength: 6 }),
   cut: fc.nat(),
+  diskMs: fc.array(fc.constantFrom(0, 0, 0, 1, 2, 8), { maxLength: 7 }),
   endWhenCutOff: fc.boolean(),
 });
 
@@ -52,7 +54,9 @@ test("T1–T5: random models × random tools, here and at clients × random canc
     fc.asyncProperty(scenario, async (scenario) => {
       const model = randomModel(scenario.replies);
       const running = { count: 0 };
-      const log = openMemoryLog();
+      // What a process that died had under way would land in the middle of the next one's life.
+      const isDeadly = scenario.blows.some(({ kind }) => kind.endsWith("the write"));
+      const log = isDeadly ? openMemoryLog() : slowLog(openMemoryLog(), scenario.diskMs);
       const server = new MortalCore(log, {
         log,
         model,
