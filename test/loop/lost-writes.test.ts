@@ -155,6 +155,7 @@ test.each([true, false])("T1: while the model is asked, which may never answer; 
   });
   let reason: unknown;
   async function* hangs(_: unknown, signal: AbortSignal): AsyncGenerator<ModelEvent> {
+    yield { type: "text", text: "" }; // Nothing that is heard.
     await once(signal, "abort");
     reason = signal.reason;
     throw signal.reason;
