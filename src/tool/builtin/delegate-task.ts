@@ -56,11 +56,14 @@ export const delegateTask = (subRuns: SubRuns): ToolDefinition =>
 
 /** A call whose sub-agent waits for a person waits too, and says so in its phase. */
 function reporter(context: ToolContext): (now: SubProgress) => void {
-  let wasWaiting = false;
+  let told = { toolCalls: 0, isWaiting: false };
   return (now) => {
-    if (now.isWaiting !== wasWaiting) context.phase(now.isWaiting ? "waiting" : undefined, progressWords(now));
-    else context.progress(now.toolCalls, undefined, progressWords(now));
-    wasWaiting = now.isWaiting;
+    const isTurn = now.isWaiting !== told.isWaiting;
+    // A call may be made and wait in the same moment: how far it has come is said of the phase that ends.
+    if (!isTurn || now.toolCalls !== told.toolCalls)
+      context.progress(now.toolCalls, undefined, progressWords({ ...now, isWaiting: told.isWaiting }));
+    if (isTurn) context.phase(now.isWaiting ? "waiting" : undefined, progressWords(now));
+    told = now;
   };
 }
 

@@ -96,6 +96,7 @@ test("says how far it is, and in its phase when somebody is waited for", async (
     [0, "Waiting for another task to end"],
     [1, "1 call, now: Reading src/a.ts"],
     [2, "2 calls"],
+    [3, "3 calls, now: Running npm test"],
     ["waiting", "Waiting for a yes: Running npm test"],
     [3, "Waiting for a yes: Running npm start"],
     [undefined, "3 calls, now: Running npm test"],
