@@ -1,11 +1,9 @@
 // A trial of what a writer wants to add to a thread: events and bodies are checked, completed and folded one by one, and
 // nothing is stored. If anything is refused, the draft is thrown away and the thread is as it was (L2).
-import type { AppendBatch, BodyWrite, CallWrite } from "../log/event-log.js";
-import { encode } from "../thread/encode.js";
+import type { BodyWrite } from "../log/event-log.js";
 import { type EventViolationDetail, HeddleError } from "../thread/errors.js";
 import { caseName, isCallPayload, subjectId, type ThreadEvent } from "../thread/event.js";
 import { encodeFrame, envelopeBytes } from "../thread/frame.js";
-import type { ToolCallId } from "../thread/ids.js";
 import { limits } from "../thread/limits.js";
 import type { OpenCall } from "../thread/open-call.js";
 import {
@@ -14,8 +12,6 @@ import {
   ContentRole,
   type RunDocument,
   type ThreadDocument,
-  ThreadDocumentSchema,
-  ToolCallDocumentSchema,
 } from "../thread/schema.js";
 import type { ThreadState, Violation } from "../thread/state.js";
 import { cleanSummary } from "../thread/summary.js";
@@ -228,30 +224,6 @@ const showsBodies = (payload: ThreadEvent["payload"]) =>
   payload.case === "toolCallApprovalRequested" ||
   payload.case === "toolCallComplete";
 
-/** Everything that consecutive drafts add to the thread they began on, as one append. */
-export function joinDrafts(before: ThreadView, drafts: readonly ThreadDraft[]): AppendBatch {
-  const frames: Buffer[] = [];
-  const bodies: BodyWrite[] = [];
-  const touched = new Map<string, OpenCall>();
-  let after = before;
-  for (const draft of drafts) {
-    for (const frame of draft.frames) frames.push(frame);
-    for (const body of draft.bodies) bodies.push(body);
-    for (const open of draft.touched) touched.set(open.call.id, open);
-    after = draft;
-  }
-  const calls: CallWrite[] = [];
-  for (const open of touched.values()) calls.push(callWrite(open));
-  const busy = isBusy(after.document);
-  return {
-    frames,
-    bodies,
-    calls,
-    ...(after.document !== before.document && { document: encode(ThreadDocumentSchema, after.document) }),
-    ...(busy !== isBusy(before.document) && { busy }),
-  };
-}
-
 /** Somebody writes the thread, or will: recovery must look at it. */
 export const isBusy = ({ lease, runStartedSequence, processes, responses }: ThreadDocument): boolean =>
   lease !== undefined ||
@@ -263,21 +235,6 @@ export const isBusy = ({ lease, runStartedSequence, processes, responses }: Thre
 /** With its last response a thread goes. */
 export const areAllDeleted = (responses: ThreadDocument["responses"]): boolean =>
   responses.length > 0 && responses.every(({ deleted }) => deleted);
-
-const callWrite = (open: OpenCall): CallWrite => ({
-  callId: open.call.id as ToolCallId,
-  createdSequence: open.call.createdSequence,
-  document: encode(ToolCallDocumentSchema, {
-    $typeName: "heddle.storage.v1.ToolCallDocument",
-    toolCall: open.call,
-    contents: open.contents.map(({ info, receivedBytes }) => ({
-      $typeName: "heddle.storage.v1.StoredContent" as const,
-      info,
-      receivedBytes: BigInt(receivedBytes),
-    })),
-    ...(open.claim && { claim: open.claim }),
-  }),
-});
 
 /** The chunks of each call, with their place in the batch. */
 function groupByCall(contents: readonly ContentChunk[]): Map<string, [number, ContentChunk][]> {

@@ -2,7 +2,8 @@
 // disk is free go in one append. A write is refused alone, but a failed append fails everyone in it and changes nothing.
 import type { EventLog, ThreadKey } from "../log/event-log.js";
 import { HeddleError } from "../thread/errors.js";
-import { isBusy, joinDrafts, ThreadDraft, type ThreadView } from "./thread-draft.js";
+import { joinDrafts } from "./join-drafts.js";
+import { isBusy, ThreadDraft, type ThreadView } from "./thread-draft.js";
 
 /** Contract: synchronous; changes nothing but the draft; throws to refuse. */
 export type Write<Result> = (draft: ThreadDraft) => Result;

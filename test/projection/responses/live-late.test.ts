@@ -112,12 +112,16 @@ test("one that comes late folds the response once more, as far as what is kept",
   expect(live.size).toBe(0);
 });
 
-test("one that falls behind a quicker one again and again has two folds of its own, and no more", async () => {
+/** A response that grows, one who reads it at once, and one who does when asked. */
+function quickAndSlow() {
   const response = new Growing();
   const live = new LiveResponses(response.fold);
   const of = stored();
-  const quick = eager(follow(live, of));
-  const slow = follow(live, of);
+  return { response, live, quick: eager(follow(live, of)), slow: follow(live, of) };
+}
+
+test("one that falls behind a quicker one again and again has two folds of its own, and no more", async () => {
+  const { response, live, quick, slow } = quickAndSlow();
   let position = -1;
   for (let grown = 100; grown <= total; grown += 100) {
     response.grow(100);
@@ -133,11 +137,7 @@ test("one that falls behind a quicker one again and again has two folds of its o
 });
 
 test("one that has come to the head in a fold of its own gets what there is, and waits for nothing more", async () => {
-  const response = new Growing();
-  const live = new LiveResponses(response.fold);
-  const of = stored();
-  const quick = eager(follow(live, of));
-  const slow = follow(live, of);
+  const { response, quick, slow } = quickAndSlow();
   let position = -1;
   // No writes of the largest size alone.
   for (let grown = 103; grown <= 3 * 103; grown += 103) {
