@@ -228,7 +228,11 @@ export class Run {
     this.#toolCalls += calls;
     this.addUsage(usage);
     const answer = answered && { answered: create(RunCompletedSchema, answered) };
-    return (draft) => draft.changeRun({ ...this.#used(), steps: this.#steps, toolCalls: this.#toolCalls, ...answer });
+    return (draft) => {
+      // It waits for something to go with: another run may have begun meanwhile.
+      if (draft.document.runId !== this.runId) return;
+      draft.changeRun({ ...this.#used(), steps: this.#steps, toolCalls: this.#toolCalls, ...answer });
+    };
   }
 
   /** Undefined: the provider has not said. */

@@ -177,20 +177,21 @@ export class ThreadWriter {
       const next = this.#queue[0];
       if (next?.kind !== "write") break;
       this.#queue.shift();
-      if (next.prepare)
-        return next.prepare().then(
-          () => {
-            accepted.take(next);
-            return this.#takeWrites(accepted);
-          },
-          (error) => {
-            next.failed(error);
-            return this.#takeWrites(accepted);
-          },
-        );
+      if (next.prepare) return this.#takePrepared(next, accepted);
       accepted.take(next);
     }
     return accepted;
+  }
+
+  async #takePrepared(next: WaitingWrite, accepted: Accepted): Promise<Accepted> {
+    try {
+      await next.prepare?.();
+    } catch (error) {
+      next.failed(error);
+      return this.#takeWrites(accepted);
+    }
+    accepted.take(next);
+    return this.#takeWrites(accepted);
   }
 }
 
