@@ -10,22 +10,17 @@ const clearedWithinMs = 5_000;
 
 /**
  * Resolves once nothing is there that was not there before the work began; else the test fails, and names it. What stands by for the
- * next command (src/tool/command/standby.ts) is nobody's work, and is ended here.
+ * next command (src/tool/command/standby.ts) is nobody's work, and is ended here, each time anew: it may come after the work is over.
  */
 export async function leavesNothing<Result>(work: () => Promise<Result>): Promise<Result> {
   if (!canSeeLeftovers) return work();
   const before = new Set(whatIsOpen());
   const result = await work();
-  await vi.waitFor(
-    () => {
-      const shells = standbyShells();
-      for (const pid of shells) process.kill(-pid, "SIGKILL");
-      expect(shells).toEqual([]);
-    },
-    { timeout: clearedWithinMs },
-  );
-  const left = () => whatIsOpen().filter((each) => !before.has(each));
-  await vi.waitFor(() => expect(left()).toEqual([]), { timeout: clearedWithinMs });
+  const clear = () => {
+    for (const pid of standbyShells()) process.kill(-pid, "SIGKILL");
+    expect(whatIsOpen().filter((each) => !before.has(each))).toEqual([]);
+  };
+  await vi.waitFor(clear, { timeout: clearedWithinMs });
   return result;
 }
 
