@@ -1,5 +1,6 @@
 // The words of the log: one event type, its cases, and what each case is about.
-import { create, type MessageInitShape } from "@bufbuild/protobuf";
+import { create, type DescMessage, type MessageInitShape } from "@bufbuild/protobuf";
+import { TimestampSchema } from "@bufbuild/protobuf/wkt";
 import { type StreamThreadEventsResponse, StreamThreadEventsResponseSchema } from "../../gen/heddle/v1/event_pb.js";
 
 export type ThreadEvent = StreamThreadEventsResponse;
@@ -26,20 +27,64 @@ export const isCallPayload = (payload: Payload): payload is CallPayload =>
 export const isProcessPayload = (payload: Payload): payload is ProcessPayload =>
   payload.case?.startsWith("process") ?? false;
 
-export const newEvent = (init: ThreadEventInit): ThreadEvent => create(ThreadEventSchema, init);
+/** As `create` makes it; its frame is written out, because every event begins here. */
+export function newEvent({ threadId = "", sequence = 0n, time, runId = "", payload }: ThreadEventInit): ThreadEvent {
+  const event: ThreadEvent = {
+    $typeName: ThreadEventSchema.typeName,
+    threadId,
+    sequence,
+    runId,
+    payload: payload?.case === undefined ? { case: undefined } : newPayload(payload),
+  };
+  if (time) event.time = create(TimestampSchema, time);
+  return event;
+}
+
+type PayloadInit = Extract<ThreadEventInit["payload"], { case: string }>;
+
+const payloadSchemas: ReadonlyMap<string, DescMessage | undefined> = new Map(
+  ThreadEventSchema.fields.map(({ localName, message }) => [localName, message]),
+);
+
+function newPayload({ case: name, value }: PayloadInit): Payload {
+  return { case: name, value: create(payloadSchemas.get(name)!, value) } as Payload;
+}
 
 /** The case as the schema spells it: `toolCallStarted` → `tool_call_started`. */
 export const caseName = (payload: Payload): string =>
   payload.case?.replace(/[A-Z]/g, (capital) => `_${capital.toLowerCase()}`) ?? "none";
 
 /** The id of what an event is about: a call, message, reasoning, discovery or process; for runs, the run. */
-export function subjectId(event: ThreadEvent): string {
-  const value = event.payload.value;
-  if (value === undefined) return "";
-  if ("processId" in value) return value.processId;
-  if ("toolCallId" in value) return value.toolCallId;
-  if ("messageId" in value) return value.messageId;
-  if ("reasoningId" in value) return value.reasoningId;
-  if ("discoveryId" in value) return value.discoveryId;
-  return event.runId;
+export function subjectId({ payload, runId }: ThreadEvent): string {
+  switch (payload.case) {
+    case "processStarted":
+    case "processExited":
+      return payload.value.processId;
+    case "messageCreated":
+    case "messageDelta":
+    case "messageCompleted":
+      return payload.value.messageId;
+    case "reasoningDelta":
+    case "reasoningCompleted":
+      return payload.value.reasoningId;
+    case "toolDiscoveryStarted":
+    case "toolDiscoveryComplete":
+      return payload.value.discoveryId;
+    case "toolCallCreated":
+    case "toolCallInputDelta":
+    case "toolCallTextDelta":
+    case "toolCallInputCompleted":
+    case "toolCallApprovalRequested":
+    case "toolCallApprovalResolved":
+    case "toolCallStarted":
+    case "toolCallClaimed":
+    case "toolCallProgress":
+    case "toolCallOutputDelta":
+    case "toolCallComplete":
+      return payload.value.toolCallId;
+    case undefined:
+      return "";
+    default:
+      return runId;
+  }
 }

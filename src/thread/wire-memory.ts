@@ -43,6 +43,14 @@ export function end(start: number): void {
   at += length;
 }
 
+/** Number and wire type of a field. Nearly all take one byte. */
+export function writeTag(tag: number): void {
+  if (tag <= 0x7f) {
+    makeRoom(1);
+    memory[at++] = tag;
+  } else writeVarint(tag);
+}
+
 /** Contract: an integer from 0 to 2^53 − 1. */
 export function writeVarint(value: number): void {
   makeRoom(8);
