@@ -18,51 +18,69 @@ export type Write = readonly Operation[];
 /** What one commit takes: enough to share the flush, little enough that nobody waits long for it. */
 const groupLimits = { operations: 4096, valueBytes: 8 * 1024 * 1024 } as const;
 
+/** A write that waits, and who is told what became of it. Contract: neither throws. */
 interface Entry {
   readonly write: Write;
-  readonly resolve: () => void;
-  readonly reject: (reason: unknown) => void;
+  readonly landed: () => void;
+  readonly failed: (reason: unknown) => void;
 }
 
 /** So many writes are worth a commit of their own, while the callers of the others are still being heard. */
 const enoughWrites = 48;
 
+interface Commits {
+  /** Lands a group whole or rejects. Never called before it has settled. */
+  commit(group: Write): Promise<unknown>;
+  /** What the writers of a group are told that failed. Nothing is committed before it resolves. */
+  explain(reason: unknown): Promise<unknown>;
+}
+
 export class CommitQueue {
   #entries: Entry[] = [];
   /** Ends the wait for more. Set while a group gathers. */
   #haveEnough: (() => void) | undefined;
-  #running: Promise<void> | undefined;
+  #isRunning = false;
+  #onDrained: (() => void)[] = [];
   /** The last commit was shared: whoever shared it is likely to ask again in this turn. */
   #isCrowded = false;
-  readonly #commit: (group: Write) => Promise<void>;
+  readonly #commits: Commits;
 
-  /** `commit` lands a group whole or rejects; it is never called before it has settled. */
-  constructor(commit: (group: Write) => Promise<void>) {
-    this.#commit = commit;
+  constructor(commits: Commits) {
+    this.#commits = commits;
   }
 
   /** Resolves when the write is flushed. An empty one needs no commit. */
   add(write: Write): Promise<void> {
-    if (write.length === 0) return Promise.resolve();
-    return new Promise((resolve, reject) => {
-      this.#entries.push({ write, resolve, reject });
-      if (this.#entries.length >= enoughWrites) this.#haveEnough?.();
-      this.#running ??= this.#run();
-    });
+    return new Promise((landed, failed) => this.push({ write, landed, failed }));
+  }
+
+  /** The same for who wants to be told at once: every append passes here. */
+  push(entry: Entry): void {
+    if (entry.write.length === 0) {
+      queueMicrotask(entry.landed);
+      return;
+    }
+    this.#entries.push(entry);
+    if (this.#entries.length >= enoughWrites) this.#haveEnough?.();
+    if (this.#isRunning) return;
+    this.#isRunning = true;
+    this.#next();
   }
 
   /** Resolves when nothing is left to do. */
   async drained(): Promise<void> {
-    while (this.#running !== undefined) await this.#running;
+    while (this.#isRunning) await new Promise<void>((resolve) => this.#onDrained.push(resolve));
   }
 
-  async #run(): Promise<void> {
-    do {
-      // A lone writer is not made to wait for others.
-      if (this.#isCrowded) await this.#gather();
-      await this.#settle(this.#takeGroup());
-    } while (this.#entries.length > 0);
-    this.#running = undefined;
+  #next(): void {
+    if (this.#entries.length === 0) {
+      this.#isRunning = false;
+      for (const resolve of this.#onDrained.splice(0)) resolve();
+    } else if (this.#isCrowded) {
+      void this.#gather().then(() => this.#commitGroup());
+    } else {
+      this.#commitGroup(); // A lone writer is not made to wait for others.
+    }
   }
 
   /**
@@ -78,6 +96,22 @@ export class CommitQueue {
     this.#haveEnough = undefined;
   }
 
+  #commitGroup(): void {
+    const group = this.#takeGroup();
+    this.#isCrowded = group.length > 1;
+    this.#commits.commit(joined(group)).then(
+      () => {
+        for (const { landed } of group) landed();
+        this.#next();
+      },
+      async (reason) => {
+        const told = await this.#commits.explain(reason).catch(() => reason);
+        for (const { failed } of group) failed(told);
+        this.#next();
+      },
+    );
+  }
+
   #takeGroup(): Entry[] {
     let operations = 0;
     let valueBytes = 0;
@@ -87,16 +121,6 @@ export class CommitQueue {
       return index > 0 && (operations > groupLimits.operations || valueBytes > groupLimits.valueBytes);
     });
     return this.#entries.splice(0, tooMuch === -1 ? this.#entries.length : tooMuch);
-  }
-
-  async #settle(group: Entry[]): Promise<void> {
-    this.#isCrowded = group.length > 1;
-    try {
-      await this.#commit(joined(group));
-      for (const { resolve } of group) resolve();
-    } catch (error) {
-      for (const { reject } of group) reject(error);
-    }
   }
 }
 

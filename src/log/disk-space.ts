@@ -1,10 +1,9 @@
 // Takes disk space before LMDB needs it, so that a full disk is met here and not inside a commit: LMDB reports a short
 // write as an I/O error, and lmdb-js 3.5.6 overruns a buffer when it describes a failed one, which ends the process.
 // The file grows at its end by zeros; LMDB does not mind a file longer than what it uses.
-import { statSync } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
 import type { Operation } from "./commit-queue.js";
-import { usedBytesOf } from "./lmdb-file.js";
+import { DataFile } from "./lmdb-file.js";
 import { pageBytes } from "./lmdb-tables.js";
 import { storageError } from "./storage-error.js";
 
@@ -22,24 +21,39 @@ type Write = readonly Pick<Operation, "value">[];
 
 export class DiskSpace {
   readonly #file: string;
+  readonly #data: DataFile;
   #size: number;
-  /** Bytes at the end of the file that no commit so far can have used. */
-  #unused = 0;
+  #transaction = 0;
 
   constructor(file: string) {
     this.#file = file;
-    this.#size = statSync(file).size;
+    this.#data = new DataFile(file);
+    this.#size = this.#data.size();
   }
 
-  /** Contract: no commit is under way. Rejects with `storage_full` and has changed nothing that matters. */
-  async reserve(group: Write): Promise<void> {
+  /** The newest transaction of the file when space was last taken. */
+  get transaction(): number {
+    return this.#transaction;
+  }
+
+  /**
+   * Contract: no commit is under way. A promise only where the file has to grow: it rejects with `storage_full` and has changed nothing
+   * that matters.
+   */
+  reserve(group: Write): Promise<void> | undefined {
     const needed = bytesOf(group);
-    if (this.#unused < needed) {
-      const used = usedBytesOf(this.#file);
-      if (this.#size - used < needed) await this.#grow(used + needed);
-      this.#unused = this.#size - used;
-    }
-    this.#unused -= needed;
+    const used = this.#look();
+    return this.#size - used < needed ? this.#grow(used + needed) : undefined;
+  }
+
+  close(): void {
+    this.#data.close();
+  }
+
+  #look(): number {
+    const { transaction, usedBytes } = this.#data.newest();
+    this.#transaction = transaction;
+    return usedBytes;
   }
 
   /** By more than is needed, unless that is all there is. */
@@ -53,6 +67,7 @@ export class DiskSpace {
     } catch (error) {
       if (this.#size < needed) throw storageError(error, this.#file);
     }
+    this.#look(); // That took a while.
   }
 }
 
@@ -64,6 +79,6 @@ async function writeZeros(file: FileHandle, atMost: number): Promise<number> {
 /** More than the commit will take, which is all that matters: what it leaves is there for the next one. */
 function bytesOf(group: Write): number {
   let pages = pagesPerCommit + group.length * pagesPerOperation;
-  for (const { value } of group) pages += Math.ceil((value?.length ?? 0) / pageBytes);
+  for (const { value } of group) if (value) pages += Math.ceil(value.length / pageBytes);
   return pages * pageBytes;
 }

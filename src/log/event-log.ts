@@ -7,7 +7,7 @@
 //     An append that meets another one in flight on the same thread counts as one with an old head.
 // L4  When `append`, `create` or `remove` resolves, everything is flushed to disk, and no reader sees it earlier.
 //     Stored bytes carry a checksum; damaged ones are reported as `data_loss` (or `storage_failed` for documents), never returned.
-// L5  `waitBeyond` never loses a wake-up: if the head is beyond the position already, it resolves at once.
+// L5  Neither `waitBeyond` nor `watch` loses a wake-up: if the head is beyond the position already, they tell at once.
 // L6  A failed write (disk full, I/O error) rejects with a typed error naming the path; the log stays readable, the head
 //     stays where it was, and a later append may succeed.
 // L7  A removed thread's id is never free again: its document stays as a tombstone.
@@ -71,6 +71,16 @@ export interface CallReference {
   readonly document: Uint8Array;
 }
 
+/** Whoever is told of a thread's news. Contract: synchronous; does not throw. Told when it is flushed (L4). */
+export interface LogWatcher {
+  /** The head is beyond what was told before. `span`: what has just been appended, where the store has it at hand. */
+  appended(head: bigint, span: Span | undefined): void;
+  /** The last that is told. */
+  removed(): void;
+  /** The last that is told. */
+  failed(error: unknown): void;
+}
+
 export interface EventLog {
   /** Makes a thread. False, and nothing changed, when the id is or was in use (L7). */
   create(key: ThreadKey, document: Uint8Array): Promise<boolean>;
@@ -102,6 +112,9 @@ export interface EventLog {
    * Rejects with the signal's reason, or with `shutting_down` when the log is closed.
    */
   waitBeyond(key: ThreadKey, after: bigint, signal: AbortSignal): Promise<"appended" | "removed">;
+
+  /** L5. The same for one who goes on watching: told of every head beyond `after`. Returns what ends it. */
+  watch(key: ThreadKey, after: bigint, watcher: LogWatcher): () => void;
 
   readCall(tenant: string, callId: ToolCallId): Promise<CallReference | undefined>;
 

@@ -20,6 +20,26 @@ export const lastSequence = 2n ** 64n - 1n;
 
 export const threadKey = (key: ThreadKey): Buffer => tenantAndId(key.tenant, key.threadId);
 
+/** A thread's key, and the same as a key of maps. */
+export interface ThreadPlace {
+  readonly key: Buffer;
+  readonly name: string;
+}
+
+const places = new WeakMap<ThreadKey, ThreadPlace>();
+
+/** Made once: whoever writes or follows a thread holds on to its ThreadKey. */
+export function placeOf(thread: ThreadKey): ThreadPlace {
+  const known = places.get(thread);
+  if (known) return known;
+  const key = threadKey(thread);
+  const place = { key, name: mapKey(key) };
+  places.set(thread, place);
+  return place;
+}
+
+export const mapKey = (thread: Buffer): string => thread.toString("latin1");
+
 export const callIndexKey = (tenant: string, callId: ToolCallId): Buffer => tenantAndId(tenant, callId);
 
 export const eventKey = (thread: Buffer, sequence: bigint): Buffer => withSequence(thread, sequence, 0);

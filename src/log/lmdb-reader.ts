@@ -1,10 +1,11 @@
 // A data directory opened read-only, beside its owner or without one. It sees what the owner has flushed.
-import type { EventLog, ThreadKey } from "./event-log.js";
+import type { EventLog, LogWatcher, ThreadKey } from "./event-log.js";
 import { threadKey } from "./lmdb-keys.js";
 import { LmdbReads } from "./lmdb-reads.js";
 import type { LmdbSession } from "./lmdb-session.js";
 import { directoryUnwritable, storageError } from "./storage-error.js";
 import { Waiters } from "./waiters.js";
+import { watchByWaiting } from "./watchers.js";
 
 /** How often a reader looks for growth: no wake-up crosses from the owner's process. */
 const pollMs = 50;
@@ -41,6 +42,10 @@ export class LmdbReader extends LmdbReads implements EventLog {
       this.#timer ??= setInterval(() => this.#poll(), pollMs);
       return this.#waiters.wait(thread.toString("latin1"), after, signal);
     });
+  }
+
+  watch(key: ThreadKey, after: bigint, watcher: LogWatcher): () => void {
+    return watchByWaiting(this, key, { after, watcher });
   }
 
   close(): Promise<void> {

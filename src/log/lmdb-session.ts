@@ -12,9 +12,13 @@ export class LmdbSession {
   /** Why nobody may look: the log is closed, or LMDB could not be brought back. */
   #refusal: HeddleError | undefined;
 
-  constructor(path: string, environment: Environment) {
+  /** Somebody else writes: LMDB's snapshot, which it holds for a moment, may be old by the next look. */
+  readonly #isReader: boolean;
+
+  constructor(path: string, environment: Environment, { isReader = false } = {}) {
     this.path = path;
     this.#tables = allTables(path, environment);
+    this.#isReader = isReader;
   }
 
   /** Looks at the tables, synchronously and so in one snapshot. What goes wrong there is a HeddleError. */
@@ -26,6 +30,7 @@ export class LmdbSession {
   #lookNow<T>(at: (tables: Tables) => T): Promise<Awaited<T>> {
     if (this.#refusal !== undefined) return Promise.reject(this.#refusal);
     try {
+      if (this.#isReader) this.#tables.meta.resetReadTxn();
       return Promise.resolve(at(this.#tables));
     } catch (error) {
       return Promise.reject(storageError(error, this.path));

@@ -54,7 +54,7 @@ function prepareDirectory(path: string): void {
 
 async function reader(path: string, environment: Environment): Promise<EventLog> {
   checkVersion(environment, path);
-  return new LmdbReader(new LmdbSession(path, environment), countReader(path));
+  return new LmdbReader(new LmdbSession(path, environment, { isReader: true }), countReader(path));
 }
 
 /** The claim comes last: once it is made, nothing is left that could fail and leave it behind. */
@@ -62,10 +62,15 @@ async function owner(path: string, environment: Environment, takeOver: boolean):
   checkVersion(environment, path);
   const session = new LmdbSession(path, environment);
   const space = new DiskSpace(dataFile(path));
-  await space.reserve([]);
-  syncDirectory(path);
-  const claimant = claimDirectory(environment, path, { takeOver, isHeard: await isHeard(path) });
-  return new LmdbLog(session, { space, claimant });
+  try {
+    await space.reserve([]);
+    syncDirectory(path);
+    const claimant = claimDirectory(environment, path, { takeOver, isHeard: await isHeard(path) });
+    return new LmdbLog(session, { space, claimant });
+  } catch (error) {
+    space.close();
+    throw error;
+  }
 }
 
 function closing(environment: Environment): (error: unknown) => Promise<never> {

@@ -1,9 +1,19 @@
 // The log in memory, for tests. It keeps the port's promises, except that nothing outlives the process.
 import type { ThreadId, ToolCallId } from "../thread/ids.js";
-import type { AppendBatch, BodyWrite, CallWrite, EventLog, Span, StoredThread, ThreadKey } from "./event-log.js";
+import type {
+  AppendBatch,
+  BodyWrite,
+  CallWrite,
+  EventLog,
+  LogWatcher,
+  Span,
+  StoredThread,
+  ThreadKey,
+} from "./event-log.js";
 import { closed, conflict, threadDeleted, threadNotFound } from "./log-errors.js";
 import { checkEnvelope } from "./segment.js";
 import { Waiters } from "./waiters.js";
+import { Watchers } from "./watchers.js";
 
 interface MemoryThread {
   readonly key: ThreadKey;
@@ -23,6 +33,7 @@ export function openMemoryLog(): EventLog {
 class MemoryLog implements EventLog {
   readonly #threads = new Map<string, MemoryThread>();
   readonly #waiters = new Waiters();
+  readonly #watchers = new Watchers();
   readonly #writing = new Set<string>();
   #isClosed = false;
 
@@ -37,9 +48,13 @@ class MemoryLog implements EventLog {
   async append(key: ThreadKey, expectedHead: bigint, batch: AppendBatch): Promise<bigint> {
     for (const frame of batch.frames) checkEnvelope(frame);
     const copy = copyOf(batch);
-    await this.#fenced(key, expectedHead, (thread) => land(thread, copy));
     const head = expectedHead + BigInt(batch.frames.length);
-    this.#waiters.appended(nameOf(key), head);
+    await this.#fenced(key, expectedHead, (thread) => {
+      land(thread, copy);
+      this.#waiters.appended(nameOf(key), head);
+      const span = { first: expectedHead + 1n, last: head, bytes: Buffer.concat(copy.frames) };
+      if (head > expectedHead) this.#watchers.appended(nameOf(key), head, span);
+    });
     return head;
   }
 
@@ -51,6 +66,7 @@ class MemoryLog implements EventLog {
       thread.bodies.clear();
     });
     this.#waiters.removed(nameOf(key));
+    this.#watchers.removed(nameOf(key));
   }
 
   async readThread(key: ThreadKey): Promise<StoredThread | undefined> {
@@ -98,6 +114,19 @@ class MemoryLog implements EventLog {
     return this.#waiters.wait(nameOf(key), after, signal);
   }
 
+  watch(key: ThreadKey, after: bigint, watcher: LogWatcher): () => void {
+    const name = nameOf(key);
+    const thread = this.#threads.get(name);
+    if (this.#isClosed) watcher.failed(closed());
+    else if (thread?.removed) watcher.removed();
+    else {
+      const stop = this.#watchers.add(name, after, watcher);
+      if (thread && headOf(thread) > after) watcher.appended(headOf(thread), undefined);
+      return stop;
+    }
+    return () => {};
+  }
+
   async readCall(
     tenant: string,
     callId: ToolCallId,
@@ -134,6 +163,7 @@ class MemoryLog implements EventLog {
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#waiters.closed();
+    this.#watchers.closed(closed());
   }
 
   /** L3. The change comes a turn later, like a flush, and all at once (L2). */

@@ -8,6 +8,7 @@
 import { crc32 } from "node:zlib";
 import { HeddleError } from "../thread/errors.js";
 import { envelopeBytes, frameLength } from "../thread/frame.js";
+import type { Write } from "./commit-queue.js";
 
 const format = 1;
 const headerBytes = 5;
@@ -82,6 +83,14 @@ export function frameCount(value: Buffer): number | undefined {
 }
 
 export const isIntact = (value: Buffer): boolean => crc32(value) === residue;
+
+/** The frames of an append, where they are one segment: a view of what it puts. */
+export function framesIn(write: Write): Buffer | undefined {
+  const [segment, next] = write;
+  if (segment?.table !== "events" || next?.table === "events") return undefined;
+  const value = segment.value!;
+  return value.subarray(framesStart, framesEnd(value));
+}
 
 /** Where the frames lie in a segment. */
 export const framesStart = headerBytes;

@@ -64,9 +64,10 @@ export class Feed {
     this.#write(heartbeatFrame(this.#options.threadId, this.#cursor.position));
   }
 
-  /** The server ends the stream. What the sink holds goes out first; nothing more is pulled. */
+  /** The server ends the stream. What the sink holds, and what it takes of the news at once, goes out first. */
   close(reason: ClosingReason): void {
     if (this.#stage === "over") return;
+    this.#sendNews();
     this.#options.sink.write(closingFrame(this.#options.threadId, reason));
     this.#finish();
   }
@@ -102,6 +103,15 @@ export class Feed {
     if (span) this.#send(span);
     else this.#waitForNews();
     return span !== undefined;
+  }
+
+  /** What is stored, and nobody has been told of yet. */
+  #sendNews(): void {
+    while (this.#stage === "live" && !this.#full && !this.#reading && !this.#cursor.behind) {
+      const span = this.#cursor.live();
+      if (!span) return;
+      this.#send(span);
+    }
   }
 
   #caughtUp(): void {

@@ -1,4 +1,5 @@
-// Who follows what. One tail per followed thread, made with its first subscriber and gone with its last.
+// Who follows what. One tail per followed thread, made with its first subscriber and gone with its last. Followers are told at the end
+// of the turn in which something was stored: whoever wrote it goes on first, and the disk is at work again while it goes out.
 import { type EventLog, nameOf, type Span, type ThreadKey } from "../log/event-log.js";
 import { Tail, type TailEnd, tailLimits } from "./tail.js";
 
@@ -6,6 +7,8 @@ export class Hub {
   readonly #log: EventLog;
   readonly #tails = new Map<string, { tail: Tail; subscribers: number }>();
   #subscriptions = 0;
+  /** Tails with news. */
+  #news: Tail[] = [];
 
   constructor(log: EventLog) {
     this.#log = log;
@@ -20,7 +23,7 @@ export class Hub {
     const name = nameOf(key);
     const known = this.#tails.get(name);
     // One that has ended is of no use to a newcomer: what ended it may be over.
-    const shared = known && !known.tail.end ? known : { tail: new Tail(this.#log, key, position.head), subscribers: 0 };
+    const shared = known && !known.tail.end ? known : { tail: this.#follow(key, position.head), subscribers: 0 };
     this.#tails.set(name, shared);
     shared.subscribers++;
     this.#subscriptions++;
@@ -35,6 +38,33 @@ export class Hub {
       },
     });
   }
+
+  #follow(key: ThreadKey, head: bigint): Tail {
+    return new Tail(this.#log, key, { head, onNews: (tail) => this.#haveNews(tail) });
+  }
+
+  #haveNews(tail: Tail): void {
+    if (this.#news.push(tail) === 1) behindWriters(this.#tellAll);
+  }
+
+  /** One by one off the list: should one throw, the others are still there. */
+  readonly #tellAll = (): void => {
+    const tails = this.#news;
+    this.#news = [];
+    try {
+      for (let tail = tails.shift(); tail; tail = tails.shift()) tail.tellFollowers();
+    } finally {
+      for (const tail of tails) this.#haveNews(tail);
+    }
+  };
+}
+
+/**
+ * At the end of the turn, and behind whatever those who have been answered in it ask of the disk: they write in the next tick, and the
+ * store begins when the turn ends.
+ */
+function behindWriters(run: () => void): void {
+  process.nextTick(() => process.nextTick(() => setImmediate(run)));
 }
 
 /** A position in a thread's log. Pulls; nothing is ever queued for it. */

@@ -1,6 +1,6 @@
-// The newest frames of one thread, read from the log once and shared by everyone who follows it live. A subscriber that
+// The newest frames of one thread, had from the log once and shared by everyone who follows it live. A subscriber that
 // is too far behind for the tail reads the log itself; the tail never waits for anyone (S2).
-import type { EventLog, Span, ThreadKey } from "../log/event-log.js";
+import type { EventLog, LogWatcher, Span, ThreadKey } from "../log/event-log.js";
 import { cutSpan, joinSpans } from "./span.js";
 
 export const tailLimits = {
@@ -13,26 +13,41 @@ export const tailLimits = {
 /** What became of the thread while it was followed. */
 export type TailEnd = { readonly kind: "removed" } | { readonly kind: "failed"; readonly error: unknown };
 
+export interface TailOptions {
+  /** The thread's head as just read from the log. */
+  readonly head: bigint;
+  /** There is news for those who follow: to be answered by one `tellFollowers`. */
+  readonly onNews: (tail: Tail) => void;
+}
+
 export class Tail {
   readonly #log: EventLog;
   readonly #key: ThreadKey;
-  readonly #stop = new AbortController();
+  readonly #onNews: (tail: Tail) => void;
+  readonly #unwatch: () => void;
   #spans: Span[] = [];
   #bytes = 0;
   /** Everything after it, up to the head, is in the tail. */
   #start: bigint;
   #head: bigint;
   #end: TailEnd | undefined;
+  #isClosed = false;
+  /** The newest head that the log has told of. */
+  #newest: bigint;
+  #isReading = false;
+  #isTold = true;
   readonly #followers = new Set<() => void>();
   /** What subscribers at one position get: made once, and used by all that are at it. */
   #joined: Span | undefined;
 
-  constructor(log: EventLog, key: ThreadKey, head: bigint) {
+  constructor(log: EventLog, key: ThreadKey, { head, onNews }: TailOptions) {
     this.#log = log;
     this.#key = key;
+    this.#onNews = onNews;
     this.#start = head;
     this.#head = head;
-    void this.#follow();
+    this.#newest = head;
+    this.#unwatch = log.watch(key, head, this.#watcher());
   }
 
   get head(): bigint {
@@ -57,6 +72,11 @@ export class Tail {
     this.#followers.delete(callback);
   }
 
+  tellFollowers(): void {
+    this.#isTold = true;
+    for (const callback of this.#followers) callback();
+  }
+
   /** What is after a position, all of it or up to `readBytes`; undefined at the head. The position is not before `start`. */
   after(position: bigint): Span | undefined {
     if (position >= this.#head) return undefined;
@@ -74,22 +94,37 @@ export class Tail {
   }
 
   close(): void {
-    this.#stop.abort();
+    this.#isClosed = true;
+    this.#unwatch();
     this.#followers.clear();
   }
 
-  async #follow(): Promise<void> {
+  #watcher(): LogWatcher {
+    return {
+      appended: (head, span) => {
+        this.#newest = head;
+        if (this.#isReading) return;
+        if (span?.first === this.#head + 1n) this.#add(span);
+        else void this.#readUpToNewest();
+      },
+      removed: () => this.#finish({ kind: "removed" }),
+      failed: (error) => this.#finish({ kind: "failed", error }),
+    };
+  }
+
+  /** What is appended while it reads, it reads as well. */
+  async #readUpToNewest(): Promise<void> {
+    this.#isReading = true;
     try {
-      for (;;) {
-        const news = await this.#log.waitBeyond(this.#key, this.#head, this.#stop.signal);
-        if (news === "removed") return this.#finish({ kind: "removed" });
+      while (this.#head < this.#newest) {
         const span = await this.#log.read(this.#key, this.#head, tailLimits.readBytes);
-        if (this.#stop.signal.aborted) return;
-        if (span) this.#add(span);
+        if (this.#isClosed || this.#end || !span) break;
+        this.#add(span);
       }
     } catch (error) {
-      if (!this.#stop.signal.aborted) this.#finish({ kind: "failed", error });
+      if (!this.#isClosed) this.#finish({ kind: "failed", error });
     }
+    this.#isReading = false;
   }
 
   #add(span: Span): void {
@@ -102,15 +137,18 @@ export class Tail {
       this.#bytes -= dropped.bytes.length;
       this.#start = dropped.last;
     }
-    this.#tellFollowers();
+    this.#haveNews();
   }
 
   #finish(end: TailEnd): void {
+    if (this.#end) return;
     this.#end = end;
-    this.#tellFollowers();
+    this.#haveNews();
   }
 
-  #tellFollowers(): void {
-    for (const callback of this.#followers) callback();
+  #haveNews(): void {
+    if (!this.#isTold) return;
+    this.#isTold = false;
+    this.#onNews(this);
   }
 }

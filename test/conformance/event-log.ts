@@ -3,8 +3,8 @@
 // against it from top to bottom, one promise after the other.
 import { getEventListeners } from "node:events";
 import fc from "fast-check";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import type { EventLog, ThreadKey } from "../../src/log/event-log.js";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import type { EventLog, Span, ThreadKey } from "../../src/log/event-log.js";
 import { newId, type ThreadId, type ToolCallId } from "../../src/thread/ids.js";
 import { bytes, frameOf, framesOf, newKey, newThread, readAll, text } from "../log/support.js";
 
@@ -263,6 +263,86 @@ export function eventLogConformance(name: string, open: () => Promise<OpenedLog>
       test("an append to a thread that is not there says so", async () => {
         await expect(log.append(newKey(), 0n, { frames: [] })).rejects.toMatchObject({ code: "thread_not_found" });
         await expect(log.remove(newKey(), 0n, bytes(""))).rejects.toMatchObject({ code: "thread_not_found" });
+      });
+    });
+
+    describe("L5: watching", () => {
+      /** What a watcher was told, and a promise for each time that it was told something. */
+      function watched(key: ThreadKey, after: bigint) {
+        const told: string[] = [];
+        const spans: Span[] = [];
+        const stop = log.watch(key, after, {
+          appended: (head, span) => {
+            told.push(`${head}`);
+            if (span) spans.push(span);
+          },
+          removed: () => told.push("removed"),
+          failed: (error) => told.push((error as { code: string }).code),
+        });
+        return { told, spans, stop, sees: (...all: string[]) => vi.waitFor(() => expect(told).toEqual(all)) };
+      }
+
+      test("L5: tells at once of what is beyond the position, and then of each head", async () => {
+        const key = await newThread(log);
+        await log.append(key, 0n, { frames: framesOf("a", "b") });
+        const [behind, there] = [watched(key, 1n), watched(key, 2n)];
+        await behind.sees("2");
+        await log.append(key, 2n, { frames: framesOf("c") });
+        await log.append(key, 3n, { frames: framesOf("d", "e") });
+        await behind.sees("2", "3", "5");
+        await there.sees("3", "5");
+      });
+
+      test("L5: the spans that it gives are what can be read", async () => {
+        const key = await newThread(log);
+        const { spans, told } = watched(key, 0n);
+        for (let head = 0n; head < 20n; head += 2n)
+          await log.append(key, head, { frames: framesOf(`${head}`, "x".repeat(Number(head) * 500)) });
+        await vi.waitFor(() => expect(told.at(-1)).toBe("20"));
+        for (const { first, last, bytes } of spans) {
+          const read = await log.read(key, first - 1n, 1_000_000);
+          expect(read!.bytes.subarray(0, bytes.length).equals(bytes)).toBe(true);
+          expect(last - first).toBe(1n);
+        }
+      });
+
+      test("L5: is told of nothing that it knows of", async () => {
+        const key = await newThread(log);
+        const { sees } = watched(key, 2n);
+        for (let head = 0n; head < 4n; head++) await log.append(key, head, { frames: framesOf("a") });
+        await sees("3", "4");
+      });
+
+      test("L5: is not told of documents, nor of anything once it has ended", async () => {
+        const key = await newThread(log);
+        const { told, stop, sees } = watched(key, 0n);
+        await log.append(key, 0n, { frames: [], document: bytes("new") });
+        await log.append(key, 0n, { frames: framesOf("a") });
+        await sees("1");
+        stop();
+        await log.append(key, 1n, { frames: framesOf("b") });
+        await log.remove(key, 2n, bytes("tombstone"));
+        await new Promise((resolve) => setTimeout(resolve, 0));
+        expect(told).toEqual(["1"]);
+      });
+
+      test("L5: a thread may come after the watch for it, and go", async () => {
+        const key = newKey();
+        const { sees } = watched(key, 0n);
+        await log.create(key, bytes(""));
+        await log.append(key, 0n, { frames: framesOf("a") });
+        await log.remove(key, 1n, bytes("tombstone"));
+        await sees("1", "removed");
+        await watched(key, 0n).sees("removed");
+      });
+
+      test("L5: the end of the log is told", async () => {
+        const key = await newThread(log);
+        const { sees } = watched(key, 0n);
+        await new Promise((resolve) => setTimeout(resolve, 0));
+        await log.close();
+        await sees("shutting_down");
+        await watched(key, 0n).sees("shutting_down");
       });
     });
 

@@ -40,6 +40,16 @@ async function openHere(options: { readOnly?: boolean; takeOver?: boolean } = {}
   return log;
 }
 
+/** A process that owns the directory, with a thread of one frame, and one that does not. */
+async function ownerAndAnother() {
+  const key = newKey();
+  const [first, second] = [start(), start()];
+  await first.call("open", { dir: dir.path });
+  await first.call("create", { key });
+  await first.call("append", { key, message: "1" });
+  return { key, first, second };
+}
+
 describe("ownership of a data directory", () => {
   test("a second opening in the same process is refused, and possible after close", async () => {
     const first = await openHere();
@@ -117,17 +127,24 @@ describe("ownership of a data directory", () => {
   test("L1, L4: an owner that lives on although its directory was taken writes nothing any more", {
     timeout: 60_000,
   }, async () => {
-    const key = newKey();
-    const [first, second] = [start(), start()];
-    await first.call("open", { dir: dir.path });
-    await first.call("create", { key });
-    await first.call("append", { key, message: "1" });
+    const { key, first, second } = await ownerAndAnother();
     await second.call("open", { dir: dir.path, takeOver: true });
     expect(await second.call("append", { key, message: "2" })).toBe(2);
     expect(await first.fails("append", { key, message: "in its place" })).toMatchObject({
       code: "storage_failed",
       message: expect.stringContaining(`was taken by process ${second.pid} on ${hostname()}`),
     });
+    expect(await readAll(await openHere({ readOnly: true }), key)).toEqual(["1", "2"]);
+  });
+
+  test("L1, L4: also where its last write changed nothing, so that the taking stands in its place", {
+    timeout: 60_000,
+  }, async () => {
+    const { key, first, second } = await ownerAndAnother();
+    await first.call("rest", { key });
+    await second.call("open", { dir: dir.path, takeOver: true });
+    expect(await first.fails("append", { key, message: "in its place" })).toMatchObject({ code: "storage_failed" });
+    expect(await second.call("append", { key, message: "2" })).toBe(2);
     expect(await readAll(await openHere({ readOnly: true }), key)).toEqual(["1", "2"]);
   });
 
@@ -141,15 +158,15 @@ describe("ownership of a data directory", () => {
 test.skipIf(process.platform !== "linux")(
   "a process that has ended is dead, also before its parent notices",
   async () => {
-    // The shell's child ends at once, and what the shell has become never looks.
-    const parent = spawn("/bin/sh", ["-c", "sleep 0 & echo $!; exec sleep 60"], {
+    // The shell's child ends when the shell has become something that never looks; the shell itself might have.
+    const parent = spawn("/bin/sh", ["-c", "sleep 0.3 & echo $!; exec sleep 60"], {
       stdio: ["ignore", "pipe", "ignore"],
     });
     try {
       const [line] = (await once(parent.stdout, "data")) as [Buffer];
       const pid = Number(line);
       const stateOf = (): string => readFileSync(`/proc/${pid}/stat`, "utf8");
-      await vi.waitFor(() => expect(stateOf()).toContain(") Z "));
+      await vi.waitFor(() => expect(stateOf()).toContain(") Z "), { timeout: 10_000 });
       const startTime = stateOf().split(") ")[1]!.split(" ")[19]!;
       expect(ownerState({ ...thisProcess(), pid, startTime }, thisProcess())).toBe("dead");
     } finally {

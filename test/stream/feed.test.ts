@@ -194,6 +194,18 @@ describe("a feed", () => {
     await expect(watch(heddle, stays!.id)).rejects.toMatchObject({ code: "shutting_down" });
   });
 
+  test("what is stored when the server shuts down goes out before it says so", async () => {
+    const heddle = core();
+    const { threadId, print } = await runningCall(heddle);
+    const { watcher } = await watch(heddle, threadId, { after: 4n });
+    await print("in the last moment");
+    expect(watcher.sequences, "those who follow are told when the turn is over").toEqual([]);
+    heddle.feeds.close();
+    expect(watcher.sequences).toEqual([5]);
+    expect(watcher.cases.at(-1)).toBe("closing");
+    expect(watcher.over).toEqual({ error: undefined });
+  });
+
   test("unknown, deleted and out of range are distinct errors before anything is sent", async () => {
     const heddle = core();
     const { id } = await heddle.threads.create({ threadId: "", title: "", labels: {} });
@@ -215,6 +227,9 @@ describe("a feed", () => {
     const log = openMemoryLog();
     const failing = replaced(log, {
       read: (key, after, maxBytes) => (after >= 4n ? Promise.reject(damaged()) : log.read(key, after, maxBytes)),
+      // Without what was appended: it has to be read.
+      watch: (key, after, watcher) =>
+        log.watch(key, after, { ...watcher, appended: (head) => watcher.appended(head, undefined) }),
     });
     const heddle = core({ log: failing });
     const { threadId, print } = await runningCall(heddle);

@@ -1,5 +1,6 @@
 // Commits to the documents' environment: one at a time, each whole or not at all, and flushed before it resolves. A full disk is
 // met before LMDB meets it (log/disk-space.ts); an environment that LMDB has given up is opened again from the disk.
+import { commitError } from "../../log/commit-error.js";
 import { dataFile } from "../../log/data-directory.js";
 import { DiskSpace } from "../../log/disk-space.js";
 import { openEnvironment } from "../../log/lmdb-tables.js";
@@ -59,6 +60,7 @@ export class Commits {
   async close(): Promise<void> {
     await this.#last;
     this.#refusal ??= new HeddleError("shutting_down", "The documents are closed");
+    this.#space.close();
     await this.#tables.root.close();
   }
 
@@ -96,15 +98,5 @@ export class Commits {
     } catch {
       return false;
     }
-  }
-}
-
-/** lmdb-js rejects with an error that holds a promise that rejects with the cause: unless somebody awaits it, the process ends. */
-async function commitError(error: unknown): Promise<unknown> {
-  try {
-    await (error as { commitError?: Promise<never> }).commitError;
-    return error;
-  } catch (cause) {
-    return cause;
   }
 }
