@@ -13,7 +13,7 @@ const longestBackoffMs = 60_000;
 export async function askModel(run: Run, request: ModelRequest): Promise<Reply> {
   const left = { ...retries } as Record<keyof typeof retries, number>;
   for (let attempt = 1; ; attempt++) {
-    const scope = run.openScope();
+    const scope = run.openQuestion();
     // Nothing of the reply could be stored behind it, and a model may take long.
     const forget = run.onLost((error) => scope.fail(error));
     const recording = new ReplyRecorder(run, attempt);
@@ -44,29 +44,35 @@ async function stream(
   { recording, scope }: { recording: ReplyRecorder; scope: Scope },
 ): Promise<void> {
   const events = run.model.stream(request, scope.signal)[Symbol.asyncIterator]();
-  const next = unlessStopped(events, scope);
+  let isHeard = true;
   try {
-    for (;;) {
-      const { done, value } = await next();
-      if (done) return;
-      recording.take(value);
-    }
-  } finally {
-    // Not awaited: a model that does not hear its signal must not hold the run.
+    await new Promise<void>((resolve, reject) => {
+      if (scope.reason) return reject(scope.reason);
+      // A model that does not hear its signal is left behind.
+      scope.onStop(() => {
+        isHeard = false;
+        reject(scope.reason);
+      });
+      const take = (event: ModelEvent): boolean => {
+        if (isHeard) recording.take(event);
+        return isHeard;
+      };
+      hear(events, take).then(resolve, reject);
+    });
+  } catch (reason) {
+    isHeard = false;
+    // Not awaited: such a model must not hold the run here either.
     void Promise.resolve(events.return?.()).catch(() => {});
+    throw reason;
   }
 }
 
-/** The next event, or why the scope has ended: a model that does not hear its signal is left behind. */
-function unlessStopped(events: AsyncIterator<ModelEvent>, scope: Scope): () => Promise<IteratorResult<ModelEvent>> {
-  let leave: (reason: unknown) => void = () => {};
-  if (!scope.reason) scope.onStop(() => leave(scope.reason));
-  return () =>
-    new Promise((resolve, reject) => {
-      if (scope.reason) return reject(scope.reason);
-      leave = reject;
-      events.next().then(resolve, reject);
-    });
+/** All that it says, as long as it is taken. */
+async function hear(events: AsyncIterator<ModelEvent>, take: (event: ModelEvent) => boolean): Promise<void> {
+  for (;;) {
+    const { done, value } = await events.next();
+    if (done || !take(value)) return;
+  }
 }
 
 /** Longer each time, by chance a little more or less, and not before the provider wants to be asked. */

@@ -1,6 +1,6 @@
 // A call's tool, run within the call: its start as the log tells it, and what it says on the way.
 import type { LifecycleInit } from "../recorder/run-recorder.js";
-import { Executor } from "../thread/schema.js";
+import { Executor, type ToolCallStarted } from "../thread/schema.js";
 import { attemptTool } from "./attempt-tool.js";
 import { CallReport, type ReportSink } from "./call-report.js";
 import type { CallEnd } from "./record-end.js";
@@ -11,7 +11,14 @@ import type { CallInput } from "./streamed-call.js";
 /** Contract of all here: the call has a tool. */
 export function startOf({ id, summary, tool }: CallInput): LifecycleInit {
   const executor = tool!.origin?.kind === "mcp" ? Executor.MCP : Executor.SERVER;
-  return { case: "toolCallStarted", value: { toolCallId: id, summary, executor } };
+  const value: ToolCallStarted = {
+    $typeName: "heddle.v1.ToolCallStarted",
+    toolCallId: id,
+    toolName: "",
+    summary,
+    executor,
+  };
+  return { case: "toolCallStarted", value };
 }
 
 /** Never throws. */

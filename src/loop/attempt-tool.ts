@@ -24,10 +24,16 @@ export async function attemptTool(tool: ToolDefinition, attempt: Attempt): Promi
   const { report, scope } = attempt;
   if (tool.phase) report.context.phase(tool.phase);
   const limitMs = tool.timeoutMs ?? attempt.toolTimeoutMs;
-  const timer = setTimeout(() => scope.stop({ kind: "tool_timeout", limitMs }), limitMs);
+  let timer: NodeJS.Timeout | undefined;
+  // Many tools are over in the turn in which they begin: the clocks start behind it.
+  const turn = setImmediate(() => {
+    timer = setTimeout(() => scope.stop({ kind: "tool_timeout", limitMs }), limitMs);
+    report.startClock();
+  });
   try {
     return endOf(tool, await settle(tool, attempt), scope);
   } finally {
+    clearImmediate(turn);
     clearTimeout(timer);
     report.close();
   }
@@ -52,7 +58,7 @@ function settle(tool: ToolDefinition, { input, report, scope, stopGraceMs }: Att
       resolve(result);
     };
     // In a function of its own: a tool that throws before its first await has failed, not the loop.
-    const running = (async () => tool.run(input, report.context))();
+    const running = (async () => await tool.run(input, report.context))();
     running.then(
       (outcome) => settled({ kind: "returned", outcome, wasStopped: scope.stopped !== undefined }),
       (error) => settled({ kind: "threw", error, wasStopped: scope.stopped !== undefined }),

@@ -1,6 +1,7 @@
 // What the model is asked: the conversation, and the tools that this run may use.
 import type { ModelMessage, ModelRequest, ToolChoice } from "../model/model.js";
 import { type TextFormat, TextFormatKind, ToolChoiceMode } from "../thread/schema.js";
+import type { ToolRegistry } from "../tool/registry.js";
 import type { Run } from "./run.js";
 
 export function buildRequest(run: Run): ModelRequest {
@@ -8,9 +9,9 @@ export function buildRequest(run: Run): ModelRequest {
   const toolChoice = choiceOf(run);
   return {
     instructions: options.instructions,
-    messages: run.messages.map((message) => withKnownNames(run, message)),
+    messages: withKnownNames(run),
     // Providers refuse a conversation with calls whose tools are not named: they are named also where none may be used.
-    tools: tools.list().map(({ name, description }) => ({ name, description, inputSchema: tools.inputSchema(name) })),
+    tools: shownTools(tools),
     toolChoice,
     parallelToolCalls: options.parallelToolCalls !== false,
     ...(options.maxOutputTokens > 0 && { maxOutputTokens: options.maxOutputTokens }),
@@ -22,11 +23,29 @@ export function buildRequest(run: Run): ModelRequest {
   };
 }
 
+/** The same for every step of every run that has the same tools. */
+const shown = new WeakMap<ToolRegistry, ModelRequest["tools"]>();
+
+function shownTools(tools: ToolRegistry): ModelRequest["tools"] {
+  const known = shown.get(tools);
+  if (known) return known;
+  const made = tools
+    .list()
+    .map(({ name, description }) => ({ name, description, inputSchema: tools.inputSchema(name) }));
+  shown.set(tools, made);
+  return made;
+}
+
 /** A model may have called a tool by a name that no provider would take back. */
-function withKnownNames({ tools }: Run, message: ModelMessage): ModelMessage {
-  if (message.role !== "assistant" || message.calls.every(({ name }) => tools.get(name))) return message;
-  const calls = message.calls.map((call) => ({ ...call, name: call.name.replace(/[^\w-]/g, "_").slice(0, 64) }));
-  return { ...message, calls };
+function withKnownNames({ tools, messages }: Run): ModelMessage[] {
+  const known = messages.slice();
+  for (let at = 0; at < messages.length; at++) {
+    const message = messages[at]!;
+    if (message.role !== "assistant" || message.calls.every(({ name }) => tools.get(name))) continue;
+    const calls = message.calls.map((call) => ({ ...call, name: call.name.replace(/[^\w-]/g, "_").slice(0, 64) }));
+    known[at] = { ...message, calls };
+  }
+  return known;
 }
 
 function formatOf(asked: TextFormat | undefined): Pick<ModelRequest, "format"> {

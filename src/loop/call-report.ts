@@ -53,7 +53,8 @@ export class CallReport {
   /** For the tool. Its functions may be taken apart. */
   readonly context: ToolContext;
   readonly #sink: ReportSink;
-  readonly #quiet: NodeJS.Timeout;
+  readonly #quietMs: number;
+  #quiet: NodeJS.Timeout | undefined;
   #phase = ToolCallPhase.UNSPECIFIED;
   #waiting: Progress | undefined;
   #lastMessage = "";
@@ -77,7 +78,12 @@ export class CallReport {
       plan: (lines) => this.#plan(lines),
       output: (stream, text) => this.#output(stream, text),
     };
-    this.#quiet = setInterval(() => this.#record({ message: this.#signOfLife() }), quietMs);
+    this.#quietMs = quietMs;
+  }
+
+  /** From now on, a call that says nothing gives signs of life. */
+  startClock(): void {
+    if (this.#isOpen) this.#quiet = setInterval(() => this.#record({ message: this.#signOfLife() }), this.#quietMs);
   }
 
   /** Says what was held back, and nothing more. */
@@ -151,7 +157,7 @@ export class CallReport {
   }
 
   #spoke(): void {
-    this.#quiet.refresh();
+    this.#quiet?.refresh();
   }
 
   /** What waits is not running: it says again what for. */

@@ -12,13 +12,19 @@ import { listedTools } from "./listed-tools.js";
 import type { Run, Scope } from "./run.js";
 import { Stopped } from "./stop.js";
 
-/** Contract: called before each reply is asked for, and before calls of an unfinished one go on. Throws Stopped. */
-export async function discoverTools(run: Run): Promise<void> {
+/**
+ * Contract: called before each reply is asked for, and before calls of an unfinished one go on. A promise only where there is somebody to
+ * ask; it rejects with Stopped.
+ */
+export function discoverTools(run: Run): Promise<void> | undefined {
   const { toolbox } = run;
   toolbox.refresh();
   const isFirst = toolbox.takeFirst();
   const servers = toolbox.servers();
-  if (servers.length === 0) return;
+  return servers.length === 0 ? undefined : lookAtAll(run, servers, isFirst);
+}
+
+async function lookAtAll(run: Run, servers: readonly ToolServer[], isFirst: boolean): Promise<void> {
   const scope = run.openScope();
   try {
     // All of them, whatever becomes of one: an error here is the log's.

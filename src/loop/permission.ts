@@ -16,8 +16,8 @@ import type { Answer } from "./waits.js";
 
 export type Permission = Answer | { readonly kind: "refused"; readonly end: CallEnd };
 
-/** Contract: the call has a tool, and an input that fits it. */
-export async function permission(run: Run, call: CallInput, scope: Scope): Promise<Permission> {
+/** A promise only where somebody is asked, or has been. Contract: the call has a tool, and an input that fits it. */
+export function permission(run: Run, call: CallInput, scope: Scope): Permission | Promise<Permission> {
   const { standing } = call;
   // One that waits may have been answered while the run was taken up again: what the log says decides.
   if (scope.stopped && standing?.kind !== "waiting") return refused(endingOf(scope.stopped));

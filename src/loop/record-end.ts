@@ -1,9 +1,10 @@
 // The end of a call, recorded with everything that belongs to it: the result, its parts, and what the model is told.
+import { create } from "@bufbuild/protobuf";
 import { contentId } from "../recorder/contents.js";
 import type { Body } from "../recorder/run-recorder.js";
 import type { ThreadDraft } from "../recorder/thread-draft.js";
 import { limits } from "../thread/limits.js";
-import { ContentRole, ToolCallOutcome } from "../thread/schema.js";
+import { ContentRole, type ToolCallComplete, ToolCallErrorSchema, ToolCallOutcome } from "../thread/schema.js";
 import type { ToolContent, ToolOutcome } from "../tool/tool.js";
 import { boundedForModel } from "./model-text.js";
 import type { Run } from "./run.js";
@@ -35,15 +36,22 @@ export function recordEnd(run: Run, call: CallInput, end: CallEnd): CallResult {
   return { text: modelText, isError: outcome !== ToolCallOutcome.SUCCEEDED, stopIteration };
 }
 
-/** What Complete says of it. */
-export const completeOf = (toolCallId: string, { outcome, summary, error, locations = [], exitCode }: CallEnd) => ({
+/** What Complete says of it. What the server knows is filled in when it is recorded. */
+export const completeOf = (toolCallId: string, end: CallEnd): ToolCallComplete => ({
+  $typeName: "heddle.v1.ToolCallComplete",
   toolCallId,
-  outcome,
-  summary,
-  error,
-  locations: locations.slice(0, limits.locations).map(({ path, line = 0 }) => ({ path, line })),
-  totalLocations: locations.length,
-  exitCode,
+  toolName: "",
+  outcome: end.outcome,
+  success: false,
+  summary: end.summary,
+  error: end.error && create(ToolCallErrorSchema, end.error),
+  locations: (end.locations ?? [])
+    .slice(0, limits.locations)
+    .map(({ path, line = 0 }) => ({ $typeName: "heddle.v1.ToolCallLocation", path, line })),
+  totalLocations: end.locations?.length ?? 0,
+  resultBytes: 0n,
+  outputBytes: 0n,
+  exitCode: end.exitCode,
 });
 
 const noteStop = (draft: ThreadDraft): void => draft.changeRun({ stoppedByTool: true });

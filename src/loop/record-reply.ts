@@ -5,7 +5,7 @@ import { ModelError, type ModelEvent, type ModelUsage } from "../model/model.js"
 import type { Along, LifecycleInit } from "../recorder/run-recorder.js";
 import { newId, type ToolCallId } from "../thread/ids.js";
 import { limits } from "../thread/limits.js";
-import { Role, ToolCallOutcome } from "../thread/schema.js";
+import { type MessageDelta, Role, ToolCallOutcome } from "../thread/schema.js";
 import { splitToUtf8Bytes } from "../thread/text.js";
 import type { Run } from "./run.js";
 import type { Ending } from "./stop.js";
@@ -26,7 +26,10 @@ export class ReplyRecorder {
   readonly #attempt: number;
   /** By the provider's index, in the order in which they began. */
   readonly #calls = new Map<number, StreamedCall>();
-  readonly #stored: Promise<unknown>[] = [];
+  /** The newest write. They are stored in order. */
+  #last: Promise<unknown> = Promise.resolve();
+  /** Of the first that could not be stored. */
+  #failure: { readonly error: unknown } | undefined;
   #messageId: string | undefined;
   #reasoningId: string | undefined;
   #text = "";
@@ -96,7 +99,7 @@ export class ReplyRecorder {
       this.#record({ case: "messageCompleted", value });
     }
     // Where calls follow, their first event takes it along.
-    if (!last) this.#stored.push(this.#run.recorder[calls.length > 0 ? "noteSoon" : "note"](change));
+    if (!last) this.#await(this.#run.recorder[calls.length > 0 ? "noteSoon" : "note"](change));
     this.#run.goOnWhile(this.#settled());
     return { text: this.#text, calls: calls.map((call) => call.input), end };
   }
@@ -110,7 +113,7 @@ export class ReplyRecorder {
       this.#record({ case: "messageCompleted", value });
     }
     // It was used all the same.
-    if (this.#usage) this.#stored.push(this.#run.recorder.note((draft) => this.#run.noteUsage(draft)));
+    if (this.#usage) this.#await(this.#run.recorder.note((draft) => this.#run.noteUsage(draft)));
     await this.#settled();
   }
 
@@ -118,7 +121,8 @@ export class ReplyRecorder {
     if (text === "") return;
     this.#closeReasoning();
     this.#text += this.#counted(text);
-    this.#run.recorder.delta({ case: "messageDelta", value: { messageId: this.#openMessage(), text } });
+    const value: MessageDelta = { $typeName: "heddle.v1.MessageDelta", messageId: this.#openMessage(), text };
+    this.#run.recorder.delta({ case: "messageDelta", value });
   }
 
   #openMessage(): string {
@@ -176,13 +180,20 @@ export class ReplyRecorder {
   }
 
   #record(payload: LifecycleInit, along?: Along): void {
-    const stored = this.#run.recorder.record(payload, along);
-    stored.catch(() => {}); // Heard in #settled.
-    this.#stored.push(stored);
+    this.#await(this.#run.recorder.record(payload, along));
   }
 
+  #await(write: Promise<unknown>): void {
+    this.#last = write.catch(this.#fail);
+  }
+
+  readonly #fail = (error: unknown): void => {
+    this.#failure ??= { error };
+  };
+
   async #settled(): Promise<void> {
-    await Promise.all(this.#stored);
+    await this.#last;
+    if (this.#failure) throw this.#failure.error;
   }
 }
 

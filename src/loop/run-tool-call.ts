@@ -39,7 +39,8 @@ export async function runToolCall(run: Run, call: CallInput, inReply: InReply): 
     if (call.standing?.kind === "handed_over") return await waitForClient(run, call, scope);
     const rejection = refusal(run, call, inReply);
     if (rejection) return recordEnd(run, call, rejection);
-    const permitted = await permission(run, call, scope);
+    const asked = permission(run, call, scope);
+    const permitted = asked instanceof Promise ? await asked : asked;
     if (permitted.kind === "parked") return parked;
     if (permitted.kind === "ended") return permitted.result;
     if (permitted.kind === "allowed" && call.tool?.origin?.kind === "client") return await handOver(run, call, scope);
@@ -97,5 +98,5 @@ const rejected = (kind: string, message: string, hint = ""): CallEnd => ({
 async function execute(run: Run, call: CallInput, scope: Scope): Promise<CallEnd> {
   if (call.tool!.onlyLooks) return lookFirst(run, call, scope);
   await run.recorder.record(startOf(call));
-  return scope.stopped ? endingOf(scope.stopped) : attempt(run, call, scope);
+  return scope.stopped ? endingOf(scope.stopped) : await attempt(run, call, scope);
 }

@@ -18,12 +18,13 @@ export async function runTurn(run: Run, unfinished?: Reply): Promise<TurnEnd | u
   for (let reply = unfinished; ; reply = undefined) {
     const limit = reply ? undefined : limitOf(run);
     if (limit) return limitReached(limit);
-    await discoverTools(run);
+    const discovering = discoverTools(run);
+    if (discovering) await discovering;
     reply ??= await askModel(run, buildRequest(run));
     const isOver = endsCutOff(run, reply);
     const stored = run.stored();
     const running = isOver ? endCutOff(run, reply) : runCalls(run, reply);
-    await Promise.allSettled([running]);
+    await running.catch(() => {});
     await stored; // The reply's failure is heard first: what the calls then fail with only comes of it.
     const results = await running;
     if (results === parked) return undefined;
@@ -52,7 +53,7 @@ async function runCalls(run: Run, { calls, end }: Reply): Promise<CallResult[] |
       runToolCall(run, call, { reason: end.reason, isOneTooMany: beyond(index) }),
     );
     run.waits.end();
-    return allSettled(running);
+    return await allSettled(running);
   }
   const results: CallResult[] = [];
   for (const [index, call] of calls.entries()) {
@@ -85,6 +86,11 @@ function beyondLimit({ options, toolCalls }: Run, inReply: number): (index: numb
 
 /** Every call has ended before a failure of one is heard: nothing runs on behind a run that has failed. */
 async function allSettled(running: readonly Promise<CallResult | Parked>[]): Promise<CallResult[] | Parked> {
+  const [only] = running;
+  if (only && running.length === 1) {
+    const result = await only;
+    return result === parked ? parked : [result];
+  }
   await Promise.allSettled(running);
   const results = await Promise.all(running);
   const ended = results.filter((result) => result !== parked);

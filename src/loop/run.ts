@@ -78,9 +78,11 @@ export class Run {
   #underWay: Promise<unknown>[] = [];
   /** The first of it that could not be stored. */
   #lost: Error | undefined;
-  readonly #onLost = new Set<(error: Error) => void>();
-  readonly #scopes = new Set<Scope>();
+  #onLost: ((error: Error) => void) | undefined;
+  /** Few: the reply that is asked for, and the calls of one reply. */
+  readonly #scopes: Scope[] = [];
   readonly #calls = new Map<string, Scope>();
+  #question: AbortController | undefined;
   #usage: Usage | undefined;
   /** Where it stood when its options were asked for. */
   readonly #asked: { readonly steps: number; readonly toolCalls: number };
@@ -149,23 +151,28 @@ export class Run {
   /** Calls off everything under way, and everything that would begin. The first reason counts. */
   stop(stop: RunStop): void {
     this.#stop ??= stop;
-    for (const scope of this.#scopes) scope.stop(this.#stop);
+    for (const scope of [...this.#scopes]) scope.stop(this.#stop);
   }
 
   /** The run goes on while this is being stored. `stored` hears of a failure; a start that stands behind it in the log fails by itself. */
   goOnWhile(write: Promise<unknown>): void {
     write.catch((error: Error) => {
       this.#lost ??= error;
-      for (const callback of this.#onLost) callback(this.#lost);
+      this.#onLost?.(this.#lost);
     });
     this.#underWay.push(write);
   }
 
-  /** Calls back when something that was left under way could not be stored, also before. Returns what takes the callback away again. */
+  /**
+   * Calls back when something that was left under way could not be stored, also before. Returns what takes the callback away again.
+   * Contract: one at a time.
+   */
   onLost(callback: (error: Error) => void): () => void {
     if (this.#lost) callback(this.#lost);
-    this.#onLost.add(callback);
-    return () => void this.#onLost.delete(callback);
+    this.#onLost = callback;
+    return () => {
+      this.#onLost = undefined;
+    };
   }
 
   /** Resolves when all that the run has left under way so far is stored; rejects when some of it could not be. Each failure is told once. */
@@ -181,12 +188,24 @@ export class Run {
     return this.limits.stopGraceMs * (delegates ? 1 + this.levelsBelow : 1);
   }
 
+  /** The scope of a question to the model. They come one after the other, and share a signal until it is used: one for each is dear. */
+  openQuestion(): Scope {
+    if (!this.#question || this.#question.signal.aborted) this.#question = new AbortController();
+    return this.openScope(this.#question);
+  }
+
   /** Contract: closed when what it is for is over. */
-  openScope(): Scope {
-    const scope = new Scope((closed) => this.#scopes.delete(closed));
-    this.#scopes.add(scope);
+  openScope(controller?: AbortController): Scope {
+    const scope = new Scope((closed) => this.#forget(closed), controller);
+    this.#scopes.push(scope);
     if (this.#stop) scope.stop(this.#stop);
     return scope;
+  }
+
+  /** Scopes that nobody has closed are few, and the newest is closed first. */
+  #forget(scope: Scope): void {
+    const at = this.#scopes.lastIndexOf(scope);
+    if (at >= 0) this.#scopes.splice(at, 1);
   }
 
   /** The scope of a call, from its creation to its end. */

@@ -4,13 +4,16 @@ import { type Stop, Stopped } from "./stop.js";
 /** Something that can be called off by itself, and is called off with the run. */
 export class Scope {
   readonly #release: (scope: Scope) => void;
-  readonly #listeners = new Set<() => void>();
+  /** One or two at a time. */
+  #listeners: readonly (() => void)[] = [];
   /** Made when somebody asks for its signal: most tools never do, and every call has a scope. */
   #controller: AbortController | undefined;
   #reason: Error | undefined;
 
-  constructor(release: (scope: Scope) => void) {
+  /** `controller`: one that is there already, and not aborted. */
+  constructor(release: (scope: Scope) => void, controller?: AbortController) {
     this.#release = release;
+    this.#controller = controller;
   }
 
   get signal(): AbortSignal {
@@ -32,8 +35,10 @@ export class Scope {
 
   /** Calls back when it has a reason. Returns what takes the callback away again. Contract: it has none yet. */
   onStop(callback: () => void): () => void {
-    this.#listeners.add(callback);
-    return () => void this.#listeners.delete(callback);
+    this.#listeners = [...this.#listeners, callback];
+    return () => {
+      this.#listeners = this.#listeners.filter((other) => other !== callback);
+    };
   }
 
   /** The first reason counts. */
@@ -49,7 +54,8 @@ export class Scope {
   #end(reason: Error): void {
     this.#reason = reason;
     this.#controller?.abort(this.#reason);
-    for (const callback of this.#listeners) callback();
+    // One may take another away.
+    for (const callback of this.#listeners) if (this.#listeners.includes(callback)) callback();
   }
 
   close(): void {

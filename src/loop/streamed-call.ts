@@ -1,9 +1,18 @@
 // One call while the model writes it: named, then its input piece by piece, then complete.
-import type { MessageInitShape } from "@bufbuild/protobuf";
+import { create } from "@bufbuild/protobuf";
 import type { ModelEvent } from "../model/model.js";
 import type { Along, LifecycleInit } from "../recorder/run-recorder.js";
 import { childThreadOf, type ToolCallId } from "../thread/ids.js";
-import { ContentRole, TextPurpose, ToolKind, type ToolSourceSchema } from "../thread/schema.js";
+import {
+  ContentRole,
+  TextPurpose,
+  type ToolCallCreated,
+  type ToolCallInputCompleted,
+  type ToolCallInputDelta,
+  ToolKind,
+  type ToolSource,
+  ToolSourceSchema,
+} from "../thread/schema.js";
 import { cleanSummary } from "../thread/summary.js";
 import { type CheckedInput, checkInput } from "../tool/check-input.js";
 import type { Kind, Origin, ToolDefinition } from "../tool/tool.js";
@@ -45,6 +54,8 @@ interface StreamedCallParts {
   readonly attempt: number;
   readonly record: (payload: LifecycleInit, along?: Along) => void;
 }
+
+const noBytes = new Uint8Array(0);
 
 /** What a call is called whose name never came. */
 const unnamed = "unnamed_tool";
@@ -103,7 +114,14 @@ export class StreamedCall {
       mediaType: "application/json",
       data,
     } as const;
-    const value = { toolCallId: id, summary, inputBytes: BigInt(data.length) };
+    const value = {
+      $typeName: "heddle.v1.ToolCallInputCompleted",
+      toolCallId: id,
+      summary,
+      inputBytes: BigInt(data.length),
+      inputSha256: noBytes,
+      deltasTruncated: false,
+    } as const satisfies ToolCallInputCompleted;
     this.#parts.record(
       { case: "toolCallInputCompleted", value },
       {
@@ -161,6 +179,7 @@ export class StreamedCall {
     if (fields.length > 0) this.#reader = new JsonTextReader(fields.map(({ field }) => field));
     run.callScope(id);
     const value = {
+      $typeName: "heddle.v1.ToolCallCreated",
       toolCallId: id,
       toolName: this.#name,
       title: this.#tool?.title ?? "",
@@ -171,14 +190,15 @@ export class StreamedCall {
       parentToolCallId: run.parentToolCallId,
       childThreadId: this.#tool?.delegates ? childThreadOf(id) : "",
       needsApproval: this.#tool !== undefined && willAsk(run, this.#tool),
-    };
+    } as const satisfies ToolCallCreated;
     record({ case: "toolCallCreated", value }, this.#noteProviderCall());
     for (const piece of this.#pieces) this.#streamInput(piece);
   }
 
   #streamInput(text: string): void {
     const { run, id: toolCallId } = this.#parts;
-    run.recorder.delta({ case: "toolCallInputDelta", value: { toolCallId, text } });
+    const value = { $typeName: "heddle.v1.ToolCallInputDelta", toolCallId, text } as const satisfies ToolCallInputDelta;
+    run.recorder.delta({ case: "toolCallInputDelta", value });
     // What is too much for the stream as input is too much as text.
     if (run.recorder.inputTruncated(toolCallId)) return;
     for (const { field, text: spoken } of this.#reader?.push(text) ?? []) {
@@ -211,18 +231,20 @@ function both(one: Along["change"], other: Along["change"]): Along {
 export const describe = (tool: ToolDefinition, input: unknown): string => toolWords(() => tool.describe(input)) ?? "";
 
 /** Where a tool comes from, as events and lists tell it. */
-export function wireSource(origin: Origin | undefined): MessageInitShape<typeof ToolSourceSchema> {
+export function wireSource(origin: Origin | undefined): ToolSource {
   switch (origin?.kind) {
     case "mcp": {
       const { serverLabel, toolName } = origin;
-      return { source: { case: "mcp", value: { serverLabel, toolName } } };
+      return create(ToolSourceSchema, { source: { case: "mcp", value: { serverLabel, toolName } } });
     }
     case "client":
-      return { source: { case: "client", value: { name: origin.name } } };
+      return create(ToolSourceSchema, { source: { case: "client", value: { name: origin.name } } });
     case undefined:
-      return { source: { case: "builtIn", value: {} } };
+      return builtIn;
   }
 }
+
+const builtIn = create(ToolSourceSchema, { source: { case: "builtIn", value: {} } });
 
 export const wireKinds: Readonly<Record<Kind, ToolKind>> = {
   read: ToolKind.READ,

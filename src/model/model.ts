@@ -6,7 +6,8 @@
 //    come in pieces, too; once it is a tool's whole name and another call has begun, it is taken as it is.
 // M3 The last event is `end`. A stream that ends without it, or breaks, throws a ModelError.
 // M4 Every failure is a ModelError, whose message is one line for a person and never holds a key.
-// M5 When the signal is aborted the stream ends soon, by throwing the signal's reason or a ModelError.
+// M5 When the signal is aborted the stream ends soon, by throwing the signal's reason or a ModelError. A stream that has ended listens to
+//    it no more: one signal serves all questions of a run.
 
 import type { MessageImage } from "../thread/images.js";
 

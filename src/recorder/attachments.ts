@@ -17,7 +17,7 @@ export function addImages(draft: ThreadDraft, messageId: string, images: readonl
     const contentId = `image-${index}`;
     const bytes = Buffer.from(image.base64, "base64");
     for (let offset = 0; offset < bytes.length; offset += limits.contentChunkBytes)
-      draft.bodies.push({
+      draft.addBody({
         ...bodyOf(messageId, contentId),
         offset,
         bytes: bytes.subarray(offset, offset + limits.contentChunkBytes),

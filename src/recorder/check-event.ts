@@ -27,13 +27,18 @@ export function eventFault(event: ThreadEvent, threadId: string): string | undef
   if (!isUuid(event.runId)) return "run_id must be a UUID in lower case with hyphens";
   if (event.payload.case === undefined) return "payload must be set to a case that this server knows";
   if (!isStored(event.payload)) return "control frames cannot be recorded";
-  return firstFault(rules(event.payload));
+  return fault(event.payload) || undefined;
 }
 
 type Rule = string | false | undefined;
 
-function firstFault(found: readonly Rule[]): string | undefined {
-  return found.find((rule): rule is string => typeof rule === "string");
+/** The first that is broken by one of many. */
+function ofEach<Value>(values: readonly Value[], rule: (value: Value) => Rule): Rule {
+  for (const value of values) {
+    const found = rule(value);
+    if (found) return found;
+  }
+  return undefined;
 }
 
 const id = (value: string, field: string): Rule =>
@@ -69,116 +74,115 @@ const span = (value: Duration | undefined, field: string): Rule =>
 const name = (value: string, field: string): Rule =>
   cleanSummary(value) === "" && `${field} must have visible characters`;
 
-function rules(payload: StoredPayload): Rule[] {
+/** The first rule that is broken. */
+function fault(payload: StoredPayload): Rule {
   switch (payload.case) {
-    case "runStarted":
-      return [
-        units(payload.value.model, 200, "model"),
-        units(payload.value.requestId, 200, "request_id"),
-        requestFault(payload.value.request),
-      ];
-    case "runSuspended":
-      return [
-        chosen(payload.value.reason, SuspendReason, "reason"),
-        atMost(payload.value.openToolCallIds.length, limits.openCallIds, "open_tool_call_ids"),
-        ...payload.value.openToolCallIds.map((callId) => id(callId, "open_tool_call_ids")),
-      ];
+    case "runStarted": {
+      const { model, requestId, request } = payload.value;
+      return units(model, 200, "model") || units(requestId, 200, "request_id") || requestFault(request);
+    }
+    case "runSuspended": {
+      const { reason, openToolCallIds } = payload.value;
+      return (
+        chosen(reason, SuspendReason, "reason") ||
+        atMost(openToolCallIds.length, limits.openCallIds, "open_tool_call_ids") ||
+        ofEach(openToolCallIds, (callId) => id(callId, "open_tool_call_ids"))
+      );
+    }
     case "runResumed":
-      return [];
+      return undefined;
     case "runCompleted":
-      return [
-        chosen(payload.value.outcome, RunOutcome, "outcome"),
-        units(payload.value.finishReason, 64, "finish_reason"),
-      ];
+      return (
+        chosen(payload.value.outcome, RunOutcome, "outcome") || units(payload.value.finishReason, 64, "finish_reason")
+      );
     case "messageCreated":
-      return [id(payload.value.messageId, "message_id"), chosen(payload.value.role, Role, "role")];
+      return id(payload.value.messageId, "message_id") || chosen(payload.value.role, Role, "role");
     case "messageDelta":
-      return [id(payload.value.messageId, "message_id"), delta(payload.value.text)];
+      return id(payload.value.messageId, "message_id") || delta(payload.value.text);
     case "messageCompleted": {
       const { annotations, messageId, refusal, attachments } = payload.value;
-      return [
-        id(messageId, "message_id"),
-        atMost(annotations.length, limits.annotations, "annotations"),
-        Buffer.byteLength(refusal) > limits.refusalBytes && `refusal may have at most ${limits.refusalBytes} bytes`,
-        ...annotations.map(({ uri }) => units(uri, 2048, "annotations.uri")),
-        atMost(attachments.length, limits.images.perMessage, "attachments"),
-        ...attachments.map(attachmentFault),
-        ...annotations.map(
+      return (
+        id(messageId, "message_id") ||
+        atMost(annotations.length, limits.annotations, "annotations") ||
+        (Buffer.byteLength(refusal) > limits.refusalBytes && `refusal may have at most ${limits.refusalBytes} bytes`) ||
+        ofEach(annotations, ({ uri }) => units(uri, 2048, "annotations.uri")) ||
+        atMost(attachments.length, limits.images.perMessage, "attachments") ||
+        ofEach(attachments, attachmentFault) ||
+        ofEach(
+          annotations,
           ({ startIndex, endIndex }) => endIndex < startIndex && "annotations.end_index must not be before start_index",
-        ),
-      ];
+        )
+      );
     }
     case "reasoningDelta":
-      return [id(payload.value.reasoningId, "reasoning_id"), delta(payload.value.text)];
+      return id(payload.value.reasoningId, "reasoning_id") || delta(payload.value.text);
     case "reasoningCompleted":
-      return [id(payload.value.reasoningId, "reasoning_id")];
+      return id(payload.value.reasoningId, "reasoning_id");
     case "planUpdated":
-      return [atMost(payload.value.entries.length, limits.planEntries, "entries")];
+      return atMost(payload.value.entries.length, limits.planEntries, "entries");
     case "toolCallCreated": {
       const { toolCallId, toolName, source, parentToolCallId, childThreadId } = payload.value;
-      return [
-        id(toolCallId, "tool_call_id"),
-        name(toolName, "tool_name"),
-        units(toolName, 200, "tool_name"),
-        optionalId(parentToolCallId, "parent_tool_call_id"),
-        optionalId(childThreadId, "child_thread_id"),
-        ...(source?.source.case === "mcp"
-          ? [
-              name(source.source.value.serverLabel, "source.mcp.server_label"),
-              name(source.source.value.toolName, "source.mcp.tool_name"),
-            ]
-          : []),
-      ];
+      return (
+        id(toolCallId, "tool_call_id") ||
+        name(toolName, "tool_name") ||
+        units(toolName, 200, "tool_name") ||
+        optionalId(parentToolCallId, "parent_tool_call_id") ||
+        optionalId(childThreadId, "child_thread_id") ||
+        (source?.source.case === "mcp" &&
+          (name(source.source.value.serverLabel, "source.mcp.server_label") ||
+            name(source.source.value.toolName, "source.mcp.tool_name")))
+      );
     }
     case "toolCallInputDelta":
-      return [id(payload.value.toolCallId, "tool_call_id"), delta(payload.value.text)];
+      return id(payload.value.toolCallId, "tool_call_id") || delta(payload.value.text);
     case "toolCallTextDelta": {
       const { toolCallId, purpose, field, text } = payload.value;
-      return [
-        id(toolCallId, "tool_call_id"),
-        chosen(purpose, TextPurpose, "purpose"),
-        units(field, 64, "field"),
-        delta(text),
-      ];
+      return (
+        id(toolCallId, "tool_call_id") ||
+        chosen(purpose, TextPurpose, "purpose") ||
+        units(field, 64, "field") ||
+        delta(text)
+      );
     }
     case "toolCallInputCompleted":
-      return [id(payload.value.toolCallId, "tool_call_id"), hash(payload.value.inputSha256, "input_sha256")];
-    case "toolCallApprovalRequested":
-      return [
-        id(payload.value.toolCallId, "tool_call_id"),
-        hash(payload.value.approvalSha256, "approval_sha256"),
-        time(payload.value.expireTime, "expire_time"),
-      ];
+      return id(payload.value.toolCallId, "tool_call_id") || hash(payload.value.inputSha256, "input_sha256");
+    case "toolCallApprovalRequested": {
+      const { toolCallId, approvalSha256, expireTime } = payload.value;
+      return (
+        id(toolCallId, "tool_call_id") || hash(approvalSha256, "approval_sha256") || time(expireTime, "expire_time")
+      );
+    }
     case "toolCallApprovalResolved":
-      return [
-        id(payload.value.toolCallId, "tool_call_id"),
-        chosen(payload.value.decision, ApprovalDecision, "decision"),
-      ];
+      return (
+        id(payload.value.toolCallId, "tool_call_id") || chosen(payload.value.decision, ApprovalDecision, "decision")
+      );
     case "toolCallStarted":
-      return [id(payload.value.toolCallId, "tool_call_id")];
+      return id(payload.value.toolCallId, "tool_call_id");
     case "toolCallClaimed":
-      return [id(payload.value.toolCallId, "tool_call_id"), time(payload.value.leaseExpireTime, "lease_expire_time")];
+      return id(payload.value.toolCallId, "tool_call_id") || time(payload.value.leaseExpireTime, "lease_expire_time");
     case "toolCallProgress": {
       const { toolCallId, completed, total, elapsed } = payload.value;
-      return [
-        id(toolCallId, "tool_call_id"),
-        amount(completed, "completed"),
-        amount(total, "total"),
-        span(elapsed, "elapsed"),
-      ];
+      return (
+        id(toolCallId, "tool_call_id") ||
+        amount(completed, "completed") ||
+        amount(total, "total") ||
+        span(elapsed, "elapsed")
+      );
     }
     case "toolCallOutputDelta": {
       const { toolCallId, offset, text } = payload.value;
-      return [id(toolCallId, "tool_call_id"), offset !== 0n && "offset is set by the server: leave it 0", delta(text)];
+      return (
+        id(toolCallId, "tool_call_id") || (offset !== 0n && "offset is set by the server: leave it 0") || delta(text)
+      );
     }
     case "toolCallComplete":
-      return [id(payload.value.toolCallId, "tool_call_id"), chosen(payload.value.outcome, ToolCallOutcome, "outcome")];
+      return id(payload.value.toolCallId, "tool_call_id") || chosen(payload.value.outcome, ToolCallOutcome, "outcome");
     case "toolDiscoveryStarted":
     case "toolDiscoveryComplete":
-      return [id(payload.value.discoveryId, "discovery_id")];
+      return id(payload.value.discoveryId, "discovery_id");
     case "processStarted":
-      return [id(payload.value.toolCallId, "tool_call_id"), name(payload.value.command, "command")];
+      return id(payload.value.toolCallId, "tool_call_id") || name(payload.value.command, "command");
     case "processExited":
-      return [chosen(payload.value.outcome, ProcessOutcome, "outcome")];
+      return chosen(payload.value.outcome, ProcessOutcome, "outcome");
   }
 }

@@ -155,7 +155,14 @@ function joinHalves(before: string, text: string): { whole: string; half: string
   return isHalf ? { whole: joined.slice(0, -1), half: joined.slice(-1) } : { whole: joined, half: "" };
 }
 
+/** Much is flushed in the turn in which it came: the clock starts behind it. */
 const byTimer: Schedule = (ms, run) => {
-  const timer = setTimeout(run, ms);
-  return () => clearTimeout(timer);
+  let timer: NodeJS.Timeout | undefined;
+  const turn = setImmediate(() => {
+    timer = setTimeout(run, ms);
+  });
+  return () => {
+    clearImmediate(turn);
+    clearTimeout(timer);
+  };
 };

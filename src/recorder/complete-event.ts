@@ -1,14 +1,15 @@
 // Makes a writer's event fit to be stored: what the server knows is filled in, what people read is cleaned (T5), what is
 // secret is taken out. The event has been checked, and is allowed where things stand.
-import type { StoredPayload, ThreadEvent } from "../thread/event.js";
+import { isCallPayload, type StoredPayload, type ThreadEvent } from "../thread/event.js";
 import { limits } from "../thread/limits.js";
 import { type OpenCall, totalOutput } from "../thread/open-call.js";
 import {
+  ContentRole,
   Executor,
   OutputStream,
   PlanEntryStatus,
-  type ProcessDocument,
   RunOutcome,
+  type ToolCallComplete,
   type ToolCallError,
   ToolCallOutcome,
   ToolKind,
@@ -16,43 +17,29 @@ import {
 } from "../thread/schema.js";
 import { cleanSummary, outcomeWords } from "../thread/summary.js";
 import { durationBetween, now } from "../thread/time.js";
-import type { Redactions } from "./redactions.js";
+import { processOf } from "./processes.js";
 import { redactedRequest } from "./request-echo.js";
+import type { ThreadView } from "./thread-draft.js";
 
-export interface Surroundings {
-  readonly threadId: string;
-  readonly sequence: bigint;
-  /** The recording's producer; empty for Heddle's own runs. */
-  readonly producer: string;
-  /** The call the event is about, as it stands before it. */
-  readonly call: OpenCall | undefined;
-  /** The input body, where one is stored with or before the event. Asked only when the input is complete. */
-  readonly input: () => { readonly bytes: number; readonly sha256: Uint8Array } | undefined;
-  readonly resultBytes: number;
-  /** The label of an open discovery. */
-  readonly serverLabel: string | undefined;
-  /** The background process that the event is about: one that begins has nothing but its name. */
-  readonly process: ProcessDocument | undefined;
-  readonly redactions: Redactions;
-}
-
-export function completeEvent(draft: ThreadEvent, around: Surroundings): ThreadEvent {
+/** `on`: the thread as it stands before the event. */
+export function completeEvent(draft: ThreadEvent, on: ThreadView): ThreadEvent {
   // Written out: every event passes here, and a copy of whatever shape came is many times slower.
   const event: ThreadEvent = {
     $typeName: draft.$typeName,
-    threadId: around.threadId,
-    sequence: around.sequence,
+    threadId: on.threadId,
+    sequence: on.head + 1n,
     time: draft.time ?? now(),
     runId: draft.runId,
     payload: draft.payload,
   };
   // The draft passed `eventFault`, so its payload is a stored one.
-  event.payload = completed(draft.payload as StoredPayload, event, around);
+  event.payload = completed(draft.payload as StoredPayload, event, on);
   return event;
 }
 
-function completed(payload: StoredPayload, event: ThreadEvent, around: Surroundings): StoredPayload {
-  const { call, redactions } = around;
+function completed(payload: StoredPayload, event: ThreadEvent, on: ThreadView): StoredPayload {
+  const { redactions } = on;
+  const call = isCallPayload(payload) ? on.state.calls.get(payload.value.toolCallId) : undefined;
   // Redacted before it is cleaned, for half a secret is not recognised once it is cut; and again when nothing hidden is left
   // in it, for a colour code may stand inside a secret.
   const cut = (text: string, units: number): string =>
@@ -61,7 +48,12 @@ function completed(payload: StoredPayload, event: ThreadEvent, around: Surroundi
   switch (payload.case) {
     case "runStarted": {
       const { model, requestId, request } = payload.value;
-      const value = { ...payload.value, model: line(model), requestId: line(requestId), producer: around.producer };
+      const value = {
+        ...payload.value,
+        model: line(model),
+        requestId: line(requestId),
+        producer: on.document.lease?.producer ?? "",
+      };
       if (request) value.request = redactedRequest(request, (text) => redactions.whole(text));
       return { case: payload.case, value };
     }
@@ -111,7 +103,7 @@ function completed(payload: StoredPayload, event: ThreadEvent, around: Surroundi
     }
     case "toolCallInputCompleted": {
       const value = { ...payload.value, summary: line(payload.value.summary) || (call?.call.title ?? "") };
-      const input = around.input();
+      const input = call && on.inputs.of(call.call.id);
       if (input) {
         value.inputBytes = BigInt(input.bytes);
         value.inputSha256 = input.sha256 as Uint8Array<ArrayBuffer>;
@@ -161,44 +153,70 @@ function completed(payload: StoredPayload, event: ThreadEvent, around: Surroundi
       const text = redactions.piece({ ...payload, value: { ...payload.value, stream } });
       return { case: payload.case, value: { ...payload.value, stream, offset, text } };
     }
-    case "toolCallComplete": {
-      const { outcome, summary, error, locations, totalLocations } = payload.value;
-      const duration = durationBetween(call?.call.startTime, event.time);
-      const success = outcome === ToolCallOutcome.SUCCEEDED;
-      const value = {
-        ...payload.value,
-        toolName: toolName(call),
-        success,
-        summary: line(summary) || outcomeWords(outcome),
-        locations: locations
-          .slice(0, limits.locations)
-          .map((place) => ({ ...place, path: cut(place.path, limits.pathUnits) })),
-        totalLocations: Math.max(totalLocations, locations.length),
-        resultBytes: BigInt(around.resultBytes),
-        outputBytes: BigInt(call ? totalOutput(call) : 0),
-        duration,
-        error: error && !success ? cleanError(error, cut) : undefined,
-      };
-      return { case: payload.case, value };
-    }
+    case "toolCallComplete":
+      return { case: payload.case, value: completedEnd(payload.value, event, { call, line, cut }) };
     case "toolDiscoveryStarted":
       return { case: payload.case, value: { ...payload.value, serverLabel: line(payload.value.serverLabel) } };
     case "toolDiscoveryComplete": {
       const { success, toolCount, errorMessage } = payload.value;
       const ending = success ? { toolCount, errorMessage: "" } : { toolCount: 0, errorMessage: line(errorMessage) };
-      return { case: payload.case, value: { ...payload.value, ...ending, serverLabel: around.serverLabel ?? "" } };
+      return {
+        case: payload.case,
+        value: { ...payload.value, ...ending, serverLabel: on.state.discoveries.get(payload.value.discoveryId) ?? "" },
+      };
     }
     case "processStarted": {
-      const processId = around.process?.processId ?? "";
+      const processId = processOf(payload, on.document)?.processId ?? "";
       return { case: payload.case, value: { ...payload.value, processId, command: line(payload.value.command) } };
     }
     case "processExited": {
-      const { toolCallId = "", startTime, command = "" } = around.process ?? {};
+      const { toolCallId = "", startTime, command = "" } = processOf(payload, on.document) ?? {};
       const duration = durationBetween(startTime, event.time);
       const summary = line(payload.value.summary) || `Ended: ${command}`;
       return { case: payload.case, value: { ...payload.value, toolCallId, summary, ...(duration && { duration }) } };
     }
   }
+}
+
+/** The optional ones too: the compiler names a field that was added and is not written out. */
+type EveryField<Value> = { [Name in keyof Required<Value>]: Value[Name] };
+
+interface Cleaning {
+  readonly call: OpenCall | undefined;
+  readonly line: (text: string) => string;
+  readonly cut: (text: string, units: number) => string;
+}
+
+/**
+ * Written out: a copy that gets fields which the original does not have costs a hundred times as much, and so does every look at it
+ * afterwards.
+ */
+function completedEnd(
+  end: ToolCallComplete,
+  { time }: ThreadEvent,
+  { call, line, cut }: Cleaning,
+): EveryField<ToolCallComplete> {
+  const result = call?.contents.find(({ info }) => info.role === ContentRole.RESULT);
+  const { outcome, summary, error, locations, totalLocations, exitCode } = end;
+  const success = outcome === ToolCallOutcome.SUCCEEDED;
+  return {
+    $typeName: end.$typeName,
+    toolCallId: end.toolCallId,
+    toolName: toolName(call),
+    outcome,
+    success,
+    summary: line(summary) || outcomeWords(outcome),
+    error: error && !success ? cleanError(error, cut) : undefined,
+    duration: durationBetween(call?.call.startTime, time),
+    locations: locations
+      .slice(0, limits.locations)
+      .map((place) => ({ ...place, path: cut(place.path, limits.pathUnits) })),
+    totalLocations: Math.max(totalLocations, locations.length),
+    resultBytes: result?.info.sizeBytes ?? 0n,
+    outputBytes: BigInt(call ? totalOutput(call) : 0),
+    exitCode,
+    $unknown: end.$unknown,
+  };
 }
 
 const cleanError = (error: ToolCallError, cut: (text: string, units: number) => string): ToolCallError => ({

@@ -62,10 +62,18 @@ interface Around {
   readonly inputs: Inputs;
 }
 
-/** The call with the piece added, and what to store of it. `index` is the chunk's place in the batch, for the error. */
+/** A piece as it comes. */
+export interface Arriving {
+  readonly chunk: ContentChunk;
+  /** Its place in the batch, for the error. */
+  readonly index: number;
+  /** It is all of its body: nothing follows. */
+  readonly isWhole: boolean;
+}
+
+/** The call with the piece added, and what to store of it. */
 export function addContent(
-  chunk: ContentChunk,
-  index: number,
+  { chunk, index, isWhole }: Arriving,
   around: Around,
 ): { open: OpenCall; body: BodyWrite | undefined } {
   const refuse = ({ field, rule }: { field: string; rule: string }): HeddleError => {
@@ -80,7 +88,7 @@ export function addContent(
   const known = open.contents.find(({ info }) => info.contentId === chunk.contentId);
   const fault = chunkFault(chunk, open, known);
   if (fault) throw refuse(fault);
-  const bytes = storedBytes(chunk, known, around);
+  const bytes = storedBytes(chunk, { known, isWhole }, around);
   const before = known?.info.sizeBytes ?? 0n;
   const content: OpenContent = {
     receivedBytes: (known?.receivedBytes ?? 0) + chunk.data.length,
@@ -142,7 +150,11 @@ function chunkFault(
 const textual = /^text\/|[/+](json|xml|javascript|x-ndjson|yaml)\b/i;
 
 /** Inputs are stored as they are: whoever runs the call needs them exact, and their hash is on the stream. */
-function storedBytes(chunk: ContentChunk, known: OpenContent | undefined, { redactions, inputs }: Around): Uint8Array {
+function storedBytes(
+  chunk: ContentChunk,
+  { known, isWhole }: { known: OpenContent | undefined; isWhole: boolean },
+  { redactions, inputs }: Around,
+): Uint8Array {
   if (chunk.role === ContentRole.INPUT) {
     inputs.add(chunk.toolCallId, chunk.data);
     return chunk.data;
@@ -151,6 +163,9 @@ function storedBytes(chunk: ContentChunk, known: OpenContent | undefined, { reda
   // Read as one character a byte, so that a character that a chunk's end cuts in two stays whole; the redactor knows secrets
   // in this form too.
   const text = Buffer.from(chunk.data.buffer, chunk.data.byteOffset, chunk.data.length).toString("latin1");
-  const redacted = redactions.inStream(chunk.toolCallId, `body ${chunk.contentId}`, text);
+  const redacted =
+    isWhole && !known
+      ? redactions.wholeIfCut(text)
+      : redactions.inStream(chunk.toolCallId, `body ${chunk.contentId}`, text);
   return redacted === text ? chunk.data : Buffer.from(redacted, "latin1");
 }

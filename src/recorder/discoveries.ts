@@ -28,7 +28,7 @@ export function noteDiscovery(draft: ThreadDraft, found: Discovered): void {
   });
   const bytes = toBinary(ToolDiscoverySchema, list);
   for (let offset = 0; offset < bytes.length; offset += limits.contentChunkBytes)
-    draft.bodies.push({
+    draft.addBody({
       callId: discoveryId as ToolCallId,
       contentId,
       offset,

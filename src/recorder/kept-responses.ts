@@ -48,7 +48,7 @@ export function keepResponse(
   const kept = redactedRequest(JSON.parse(record) as JsonObject, (text) => draft.redactions.whole(text));
   const bytes = Buffer.from(JSON.stringify(kept));
   for (let offset = 0; offset < bytes.length; offset += limits.contentChunkBytes)
-    draft.bodies.push({
+    draft.addBody({
       ...bodyOf(response),
       offset,
       bytes: bytes.subarray(offset, offset + limits.contentChunkBytes),

@@ -29,6 +29,13 @@ export class Recorder {
     return this.#withWriter(key, (writer) => writer.write(write, options));
   }
 
+  /** The same where nobody waits for it: `onFailure` hears of what fails. */
+  post(key: ThreadKey, write: Write<unknown>, options: WriteOptions): void {
+    const kept = this.#writers.get(nameOf(key));
+    if (kept?.writer && kept.expected === 0) kept.writer.post(write, options);
+    else this.write(key, write, options).catch(options.onFailure ?? (() => {})); // Told twice rather than never.
+  }
+
   /** Removes the thread behind what is being written. The tombstone is made from the thread as it is then; throws to refuse. */
   async remove(key: ThreadKey, tombstone: (view: ThreadView) => Uint8Array): Promise<void> {
     await this.#withWriter(key, (writer) => writer.remove(tombstone));

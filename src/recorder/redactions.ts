@@ -31,6 +31,11 @@ export class Redactions {
     return this.#redactor.text(text);
   }
 
+  /** One that may have been cut off at its end. */
+  wholeIfCut(text: string): string {
+    return this.#redactor.cutText(text);
+  }
+
   piece(delta: Delta): string {
     const { subject, lane } = laneOf(delta);
     return this.inStream(subject, lane, delta.value.text);

@@ -107,22 +107,26 @@ export class RunRecorder {
     // What is too much for one append goes before it. It is not visible until the event is (L2 holds for what people see).
     while (chunks.length > chunksPerAppend) this.#writeAhead(subject, chunks.splice(0, chunksPerAppend));
     this.#noteNow();
+    if (payload.case === "toolCallInputCompleted") this.#inputBytes.delete(subject);
+    let tellsOfLoss = false;
     const write = (draft: ThreadDraft): ThreadEvent => {
       // Writes keep their order: when this one's turn has come, it is known what became of those before it.
       const lost = this.#lost.get(subject) ?? this.#untold ?? this.#holeBefore(payload);
-      this.#untold = undefined;
+      tellsOfLoss = lost !== undefined;
       if (lost) throw lost.error;
-      if (event.payload.case === "toolCallInputCompleted") this.#markTruncation(event.payload.value);
+      if (event.payload.case === "toolCallInputCompleted")
+        event.payload.value.deltasTruncated = this.#truncated.has(subject);
       const [recorded] = draft.recordBatch([event], chunks);
       change?.(draft);
       return recorded!;
     };
-    if (!isAhead) return this.#recorder.write(this.#key, write);
     const onFailure = (error: unknown): void => {
+      if (tellsOfLoss) this.#untold = undefined;
+      if (!isAhead) return;
       this.#noteLost(subject, error);
       this.#hole ??= { error };
     };
-    return this.#recorder.write(this.#key, write, { onFailure });
+    return this.#recorder.write(this.#key, write, { onFailure, isRepeatable: true });
   }
 
   #noteLost(subject: string, error: unknown): void {
@@ -191,11 +195,6 @@ export class RunRecorder {
     return !this.#truncated.has(toolCallId);
   }
 
-  #markTruncation(completed: { toolCallId: string; deltasTruncated: boolean }): void {
-    completed.deltasTruncated = this.#truncated.delete(completed.toolCallId);
-    this.#inputBytes.delete(completed.toolCallId);
-  }
-
   #store(subject: string, deltas: readonly DeltaInit[]): void {
     const time = now();
     this.#write(subject, (draft) => {
@@ -220,7 +219,7 @@ export class RunRecorder {
       this.#noteLost(subject, error);
       this.#untold ??= { error };
     };
-    this.#recorder.write(this.#key, write, { onFailure }).catch(() => {}); // Told already.
+    this.#recorder.post(this.#key, write, { onFailure, isRepeatable: true });
   }
 }
 

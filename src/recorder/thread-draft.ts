@@ -2,24 +2,18 @@
 // nothing is stored. If anything is refused, the draft is thrown away and the thread is as it was (L2).
 import type { BodyWrite } from "../log/event-log.js";
 import { type EventViolationDetail, HeddleError } from "../thread/errors.js";
-import { caseName, isCallPayload, subjectId, type ThreadEvent } from "../thread/event.js";
+import { caseName, subjectId, type ThreadEvent } from "../thread/event.js";
 import { encodeFrame, envelopeBytes } from "../thread/frame.js";
 import { limits } from "../thread/limits.js";
 import type { OpenCall } from "../thread/open-call.js";
-import {
-  type ClaimDocument,
-  type ContentChunk,
-  ContentRole,
-  type RunDocument,
-  type ThreadDocument,
-} from "../thread/schema.js";
+import type { ClaimDocument, ContentChunk, RunDocument, ThreadDocument } from "../thread/schema.js";
 import type { ThreadState, Violation } from "../thread/state.js";
 import { cleanSummary } from "../thread/summary.js";
 import { attachmentViolation } from "./attachments.js";
 import { eventFault } from "./check-event.js";
 import { completeEvent } from "./complete-event.js";
-import { addContent, type Inputs } from "./contents.js";
-import { processesAfter, processOf, processViolation } from "./processes.js";
+import { type Arriving, addContent, type Inputs } from "./contents.js";
+import { processesAfter, processViolation } from "./processes.js";
 import { type Redactions, tooManyFields } from "./redactions.js";
 
 /** What is true of a thread between two appends. */
@@ -43,6 +37,7 @@ export class ThreadDraft implements ThreadView {
   readonly bodies: BodyWrite[] = [];
   /** Calls whose documents changed, each as often as it did. */
   readonly touched: OpenCall[] = [];
+  #bytes = 0;
 
   /** Upon the thread as it stands, or upon another draft that was accepted. */
   constructor(on: ThreadView) {
@@ -54,20 +49,26 @@ export class ThreadDraft implements ThreadView {
     this.document = on.document;
   }
 
+  /** Of its frames and bodies. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
   /** Adds a batch whole. Chunks join the call they belong to as soon as it exists, and before the event that shows them. */
   recordBatch(events: readonly ThreadEvent[], contents: readonly ContentChunk[] = []): ThreadEvent[] {
     if (contents.length === 0) return events.map((event, index) => this.record(event, index));
     const waiting = groupByCall(contents);
-    const addChunksOf = (callId: string): void => {
-      for (const [index, chunk] of waiting.get(callId) ?? []) this.#addChunk(chunk, index);
+    const addChunksOf = (callId: string, isEnd: boolean): void => {
+      const chunks = waiting.get(callId) ?? [];
+      for (const [index, chunk] of chunks) this.#addChunk({ chunk, index, isWhole: isEnd && isOnlyOne(chunk, chunks) });
       waiting.delete(callId);
     };
     const recorded = events.map((event, index) => {
       const { payload } = event;
-      if (showsBodies(payload)) addChunksOf(payload.value.toolCallId);
+      if (showsBodies(payload)) addChunksOf(payload.value.toolCallId, payload.case === "toolCallComplete");
       return this.record(event, index);
     });
-    for (const callId of [...waiting.keys()]) addChunksOf(callId);
+    for (const callId of [...waiting.keys()]) addChunksOf(callId, false);
     return recorded;
   }
 
@@ -89,7 +90,7 @@ export class ThreadDraft implements ThreadView {
         detail: detailOf(draft, index, state, rule),
       });
     }
-    const event = completeEvent(draft, this.#surroundings(draft));
+    const event = completeEvent(draft, this);
     const frame = encodeFrame(event);
     if (frame.length - envelopeBytes > limits.eventBytes) {
       const rule = `an event may have at most ${limits.eventBytes} bytes: send what is larger as a body`;
@@ -99,8 +100,14 @@ export class ThreadDraft implements ThreadView {
     }
     this.#fold(event);
     this.frames.push(frame);
+    this.#bytes += frame.length;
     this.head = event.sequence;
     return event;
+  }
+
+  addBody(body: BodyWrite): void {
+    this.bodies.push(body);
+    this.#bytes += body.bytes.length;
   }
 
   changeDocument(changes: Partial<ThreadDocument>): void {
@@ -143,24 +150,6 @@ export class ThreadDraft implements ThreadView {
   endLease(): void {
     const { lease, ...rest } = this.document;
     this.document = lease ? { ...rest, lastLease: lease } : rest;
-  }
-
-  #surroundings(draft: ThreadEvent) {
-    const { payload } = draft;
-    const call = isCallPayload(payload) ? this.state.calls.get(payload.value.toolCallId) : undefined;
-    const result = call?.contents.find(({ info }) => info.role === ContentRole.RESULT);
-    return {
-      threadId: this.threadId,
-      sequence: this.head + 1n,
-      producer: this.document.lease?.producer ?? "",
-      call,
-      input: () => call && this.inputs.of(call.call.id),
-      resultBytes: Number(result?.info.sizeBytes ?? 0n),
-      serverLabel:
-        payload.case === "toolDiscoveryComplete" ? this.state.discoveries.get(payload.value.discoveryId) : undefined,
-      process: processOf(payload, this.document),
-      redactions: this.redactions,
-    };
   }
 
   /** Bounds on the text of a call. */
@@ -210,11 +199,11 @@ export class ThreadDraft implements ThreadView {
     }
   }
 
-  #addChunk(chunk: ContentChunk, index: number): void {
-    const { open, body } = addContent(chunk, index, this);
+  #addChunk(arriving: Arriving): void {
+    const { open, body } = addContent(arriving, this);
     this.state.calls.set(open.call.id, open);
     this.touched.push(open);
-    if (body) this.bodies.push(body);
+    if (body) this.addBody(body);
   }
 }
 
@@ -246,6 +235,10 @@ function groupByCall(contents: readonly ContentChunk[]): Map<string, [number, Co
   }
   return groups;
 }
+
+/** No other piece of its body comes along. */
+const isOnlyOne = (chunk: ContentChunk, chunks: readonly [number, ContentChunk][]): boolean =>
+  chunks.every(([, other]) => other === chunk || other.contentId !== chunk.contentId);
 
 const messageOf = (draft: ThreadEvent, index: number, rule: string): string =>
   `events[${index}] (${caseName(draft.payload)}): ${rule}`;

@@ -13,36 +13,48 @@ export interface WriteOptions {
   readonly prepare?: () => Promise<void>;
   /** Told of a refusal or a failure before the next write is tried: its promise may be heard of later. */
   readonly onFailure?: (error: unknown) => void;
+  /** The write can be made again upon another draft, whatever came of the first time. Several of them in a row share a draft. */
+  readonly isRepeatable?: boolean;
 }
 
 /** What stands in the queue. A removal goes alone. */
 type Waiting = WaitingWrite | WaitingRemoval;
 
-interface Settle<Result> {
-  readonly resolve: (result: Result) => void;
-  readonly reject: (error: unknown) => void;
-}
-
 class WaitingWrite<Result = unknown> {
   readonly kind = "write";
   readonly prepare: WriteOptions["prepare"];
+  readonly isRepeatable: boolean;
   readonly #write: Write<Result>;
   readonly #onFailure: WriteOptions["onFailure"];
-  readonly #settle: Settle<Result>;
+  #resolve: ((result: Result) => void) | undefined;
+  #reject: ((error: unknown) => void) | undefined;
   #result: Result | undefined;
 
-  constructor(write: Write<Result>, { prepare, onFailure }: WriteOptions, settle: Settle<Result>) {
+  constructor(write: Write<Result>, { prepare, onFailure, isRepeatable = false }: WriteOptions) {
     this.prepare = prepare;
+    this.isRepeatable = isRepeatable;
     this.#write = write;
     this.#onFailure = onFailure;
-    this.#settle = settle;
+  }
+
+  /** Resolves when it is. Contract: asked for once, before it can be. */
+  whenStored(): Promise<Result> {
+    return new Promise((resolve, reject) => {
+      this.#resolve = resolve;
+      this.#reject = reject;
+    });
+  }
+
+  /** Throws where it is refused, and may have changed the draft by then. */
+  make(draft: ThreadDraft): void {
+    this.#result = this.#write(draft);
   }
 
   /** Tries the write. The accepted draft, or undefined when it was refused and its promise rejected. */
   attempt(on: ThreadView): ThreadDraft | undefined {
     try {
       const draft = new ThreadDraft(on);
-      this.#result = this.#write(draft);
+      this.make(draft);
       return draft;
     } catch (refusal) {
       this.failed(refusal);
@@ -50,13 +62,13 @@ class WaitingWrite<Result = unknown> {
     }
   }
 
-  stored(): void {
-    this.#settle.resolve(this.#result as Result);
+  succeeded(): void {
+    this.#resolve?.(this.#result as Result);
   }
 
   failed(error: unknown): void {
     this.#onFailure?.(error);
-    this.#settle.reject(error);
+    this.#reject?.(error);
   }
 }
 
@@ -64,7 +76,7 @@ interface WaitingRemoval {
   readonly kind: "removal";
   /** The tombstone. Throws to refuse. */
   tombstone(view: ThreadView): Uint8Array;
-  stored(): void;
+  succeeded(): void;
   failed(error: unknown): void;
 }
 
@@ -112,14 +124,19 @@ export class ThreadWriter {
 
   /** Resolves with what the write returned once it is flushed to disk (L4). */
   write<Result>(write: Write<Result>, options: WriteOptions = {}): Promise<Result> {
-    return new Promise<Result>((resolve, reject) => {
-      this.#add(new WaitingWrite(write, options, { resolve, reject }) as WaitingWrite);
-    });
+    const waiting = new WaitingWrite(write, options);
+    this.#add(waiting as WaitingWrite);
+    return waiting.whenStored();
+  }
+
+  /** The same where nobody waits for it. */
+  post(write: Write<unknown>, options: WriteOptions): void {
+    this.#add(new WaitingWrite(write, options));
   }
 
   /** Removes the thread behind everything that waits. Nothing can be written afterwards. */
   remove(tombstone: (view: ThreadView) => Uint8Array): Promise<void> {
-    return new Promise((stored, failed) => this.#add({ kind: "removal", tombstone, stored, failed }));
+    return new Promise((succeeded, failed) => this.#add({ kind: "removal", tombstone, succeeded, failed }));
   }
 
   /** The work begins when nothing more happens in this turn: what is written one after the other without waiting goes in one append. */
@@ -149,7 +166,7 @@ export class ThreadWriter {
       await this.#log.remove(this.#key, this.#view.head, removal.tombstone(this.#view));
       this.#removed = true;
       this.#onStored();
-      removal.stored();
+      removal.succeeded();
     } catch (error) {
       removal.failed(error);
     }
@@ -164,7 +181,7 @@ export class ThreadWriter {
       if (hasNews) await this.#log.append(this.#key, this.#view.head, batch);
       this.#view = settled(last);
       if (hasNews) this.#onStored();
-      for (const write of writes) write.stored();
+      for (const write of writes) write.succeeded();
     } catch (error) {
       this.#view = await this.#load().catch(() => this.#view);
       for (const write of writes) write.failed(error);
@@ -176,6 +193,10 @@ export class ThreadWriter {
     while (!accepted.isFull) {
       const next = this.#queue[0];
       if (next?.kind !== "write") break;
+      if (isRepeatable(next) && isRepeatable(this.#queue[1])) {
+        this.#queue.splice(0, accepted.takeTogether(this.#queue));
+        continue;
+      }
       this.#queue.shift();
       if (next.prepare) return this.#takePrepared(next, accepted);
       accepted.take(next);
@@ -207,20 +228,50 @@ class Accepted {
   }
 
   get isFull(): boolean {
-    return this.writes.length >= joined.writes || this.#bytes >= joined.bytes;
+    return isEnough(this.writes.length, this.#bytes);
   }
 
   /** Unless it is refused. */
   take(write: WaitingWrite): void {
     const draft = write.attempt(this.#last);
     if (!draft) return;
+    this.writes.push(write);
+    this.#add(draft);
+  }
+
+  /**
+   * The first ones that can be made again, each unless it is refused. Upon one draft: one for each would cost more than what most of
+   * them write. Where one is refused, the draft is of no use any more, and they are made again, one by one. Returns how many they are.
+   */
+  takeTogether(queue: readonly Waiting[]): number {
+    const draft = new ThreadDraft(this.#last);
+    const writes: WaitingWrite[] = [];
+    try {
+      for (const next of queue) {
+        if (!isRepeatable(next) || isEnough(this.writes.length + writes.length, this.#bytes + draft.bytes)) break;
+        writes.push(next);
+        next.make(draft);
+      }
+    } catch {
+      for (const write of writes) this.take(write);
+      return writes.length;
+    }
+    this.writes.push(...writes);
+    this.#add(draft);
+    return writes.length;
+  }
+
+  #add(draft: ThreadDraft): void {
     this.#last = draft;
     this.drafts.push(draft);
-    this.writes.push(write);
-    for (const { length } of draft.frames) this.#bytes += length;
-    for (const body of draft.bodies) this.#bytes += body.bytes.length;
+    this.#bytes += draft.bytes;
   }
 }
+
+const isRepeatable = (waiting: Waiting | undefined): waiting is WaitingWrite =>
+  waiting?.kind === "write" && waiting.isRepeatable;
+
+const isEnough = (writes: number, bytes: number): boolean => writes >= joined.writes || bytes >= joined.bytes;
 
 const isEmpty = ({ frames, bodies, calls, document }: ReturnType<typeof joinDrafts>): boolean =>
   frames.length === 0 && !bodies?.length && !calls?.length && document === undefined;

@@ -21,6 +21,8 @@ export const minSecretUnits = leadingUnits;
 export interface Redactor {
   /** The text without secrets. Redact before cutting: half a secret is not recognised. */
   text(text: string): string;
+  /** The same for a text that may have been cut off: what may be the beginning of a secret at its end is hidden as well. */
+  cutText(text: string): string;
   /** For one text that arrives in pieces. */
   stream(): StreamRedactor;
 }
@@ -41,12 +43,14 @@ export function createRedactor({ secrets }: RedactorOptions): Redactor {
   const usable = secrets.map((secret) => secret.trim()).filter(isUsable);
   const literals = new Literals(usable, leadingUnits);
   const scans = (): Scan[] => [literals.scan(), new ShapeScan()];
+  const whole = (text: string, end: "pause" | "finish"): string =>
+    // Most texts hold nothing that a secret begins with: one look tells.
+    literals.automaton.mayHold(text) || mayHoldShapes(text)
+      ? marked(text, hiddenIn(text, { scans: scans(), end }))
+      : text;
   return {
-    text: (text) =>
-      // Most texts hold nothing that a secret begins with: one look tells.
-      literals.automaton.mayHold(text) || mayHoldShapes(text)
-        ? marked(text, hiddenIn(text, { scans: scans(), end: "finish" }))
-        : text,
+    text: (text) => whole(text, "finish"),
+    cutText: (text) => whole(text, "pause"),
     stream: () => new PieceRedactor(scans()),
   };
 }

@@ -15,6 +15,10 @@ export class SecretBook implements Redactor {
     return this.#redactor().text(text);
   }
 
+  cutText(text: string): string {
+    return this.#redactor().cutText(text);
+  }
+
   /** What is held later is not looked for in a text that has begun. */
   stream(): StreamRedactor {
     return this.#redactor().stream();

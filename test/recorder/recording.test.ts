@@ -449,6 +449,22 @@ describe("bodies", () => {
     expect(texts["result"]).not.toContain("horse-battery");
   });
 
+  test("a result that was cut off inside a secret does not show it, in one piece or in several", async () => {
+    const heddle = core({ secrets: ["correct-horse-battery"] });
+    const producer = await openProducer(heddle);
+    const run = new RunScript();
+    const [whole, parts] = [newId(), newId()];
+    const begin = (id: string) => [run.created(id), run.inputCompleted(id), run.callStarted(id)];
+    await producer.record([run.started(), ...begin(whole), ...begin(parts)]);
+    await producer.record([run.complete(whole)], [resultChunk(whole, "it is correct-horse-batter")]);
+    await producer.record([], [resultChunk(parts, "it is correct")]);
+    await producer.record([run.complete(parts)], [resultChunk(parts, "-horse-batter", 13n)]);
+    for (const id of [whole, parts]) {
+      const { contents } = await heddle.toolCalls.get(id);
+      expect(Buffer.from(contents[0]!.data).toString()).toMatch(/^it is (correct)?\[redacted\]$/);
+    }
+  });
+
   test.each([
     ["offset", inputChunk(newId(), "x", 5n)],
     ["content_id", { ...inputChunk(newId(), "x"), contentId: "Input!" }],

@@ -82,6 +82,34 @@ describe("known shapes", () => {
   });
 });
 
+describe("a text that may have been cut off", () => {
+  const redactor = createRedactor({ secrets: ["hunter2hunter2"] });
+
+  test.each([
+    ["a secret at its end is hidden from eight units on", "env: hunter2hunter", "env: [redacted]"],
+    ["seven stay", "env: hunter2", "env: hunter2"],
+    ["a password without its end is hidden", "postgres://me:hunter", "postgres://me:[redacted]"],
+    ["a secret inside is hidden as ever", "a hunter2hunter2 b", "a [redacted] b"],
+  ])("%s", (_name, text, expected) => {
+    expect(redactor.cutText(text)).toBe(expected);
+  });
+
+  test("is redacted like the first piece of a stream, whatever it is and wherever it is cut", () => {
+    const texts = fc.constantFrom(
+      ...examples.map(({ before, secret, after }) => before + secret + after),
+      "env: hunter2hunter2, and more",
+      ...harmless,
+    );
+    fc.assert(
+      fc.property(texts, fc.nat(80), (text, length) => {
+        const cut = text.slice(0, length);
+        expect(redactor.cutText(cut)).toBe(redactor.stream().push(cut));
+      }),
+      { numRuns: 2000 },
+    );
+  });
+});
+
 describe("a text in pieces", () => {
   const redactor = createRedactor({ secrets: ["hunter2hunter2"] });
   const push = (pieces: readonly string[]): string[] => {

@@ -18,9 +18,12 @@ export class OfferedTools {
 
   /** By name, for the runs of a thread. Of several with one name the newest counts, and those for this thread before others. */
   forThread(threadId: string): ReadonlyMap<string, ToolDefinition> {
+    if (this.#offers.size === 0) return none; // Every step of every run asks.
     const offers = [...this.#offers];
     const general = offers.filter((offer) => offer.threadId === undefined);
     const own = offers.filter((offer) => offer.threadId === threadId);
     return new Map([...general, ...own].flatMap(({ tools }) => tools.map((tool) => [tool.name, tool] as const)));
   }
 }
+
+const none: ReadonlyMap<string, ToolDefinition> = new Map();
