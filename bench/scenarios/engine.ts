@@ -15,12 +15,16 @@ import type { RawCommitsAsks } from "../workers/raw-commits.js";
 import type { SubscriberAsks } from "../workers/subscribers.js";
 
 const rounds = 7;
+/** Until V8 has compiled what it compiles: of each subject, some thousand calls. */
+const warmUps = 5;
 /** Of one run, one after the other. Each run is a conversation of its own. */
 const calls = 40;
 /** One run after the other, beside the bare commits: what a call takes by itself. */
-const runsInTurn = 5;
+const runsInTurn = 20;
 /** As many at once, beside the SDK: what a call takes on a server that has something to do. */
 const runsAtOnce = 32;
+/** So many runs at once, so often: each subject has rested while the others had their turn, and what V8 makes of that must not count. */
+const times = 4;
 /** A token every so often: about what a fast model does, and longer than the coalescing window. */
 const tokenPace = { count: 40, intervalMs: 40 } as const;
 
@@ -54,18 +58,24 @@ export const engine: Scenario = {
     const inPieces = { runs: 1, says: "in pieces" } as const;
     const quick = { runs: 1, says: "at once" } as const;
     const many = { runs: atOnce, says: "at once" } as const;
+    const often = bench.quick ? 1 : times;
     const measures = {
       heddle: run("heddle", turns, () => inTurn(turns, () => heddle.run(inPieces))),
       raw: commits("raw", turns, () => inTurn(turns, () => raw.ask("commit", inPieces))),
       heddleQuick: run("heddleQuick", turns, () => inTurn(turns, () => heddle.run(quick))),
       rawQuick: commits("rawQuick", turns, () => inTurn(turns, () => raw.ask("commit", quick))),
-      heddleAtOnce: run("heddleAtOnce", atOnce, () => heddle.run(many)),
-      rawAtOnce: commits("rawAtOnce", atOnce, () => raw.ask("commit", many)),
-      sdk: cpu("sdk", sdk, { runs: atOnce, work: () => sdk.ask("calls", { runs: atOnce, calls }) }),
+      heddleAtOnce: run("heddleAtOnce", often * atOnce, () => inTurn(often, () => heddle.run(many))),
+      rawAtOnce: commits("rawAtOnce", often * atOnce, () => inTurn(often, () => raw.ask("commit", many))),
+      sdk: cpu("sdk", sdk, {
+        runs: often * atOnce,
+        work: () => inTurn(often, () => sdk.ask("calls", { runs: atOnce, calls })),
+      }),
       token: () => heddle.tokens(),
       commit: () => commit(),
     };
-    for (let warm = 0; warm < (bench.quick ? 1 : 3); warm++) await interleaved(1, measures);
+    const { token: _token, commit: _commit, ...compiled } = measures;
+    await interleaved(bench.quick ? 1 : warmUps, compiled);
+    await interleaved(1, measures);
     for (const values of Object.values(timeOf)) values.length = 0;
     const measured = await interleaved(bench.quick ? 1 : rounds, measures, (round, { token, commit, ...cpus }) => {
       const texts = Object.entries(cpus).map(
