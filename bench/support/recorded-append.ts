@@ -4,7 +4,7 @@ import type { AppendBatch, EventLog, ThreadKey } from "../../src/log/event-log.j
 import { threadKey } from "../../src/log/lmdb-keys.js";
 import { appendWrite } from "../../src/log/lmdb-writes.js";
 import type { ThreadEvent } from "../../src/thread/event.js";
-import { newId, type ThreadId } from "../../src/thread/ids.js";
+import { newId, type ThreadId, type ToolCallId } from "../../src/thread/ids.js";
 import { type BuiltCore, openBuiltCore, wire } from "./built.js";
 import { eventTextBytes, OutputScript } from "./events.js";
 
@@ -73,12 +73,21 @@ export async function capturedAppend(dir: string): Promise<AppendBatch> {
 export const putsOf = (key: ThreadKey, head: bigint, batch: AppendBatch): readonly Operation[] =>
   appendWrite(threadKey(key), head, batch);
 
-/** The puts of a thread's appends, one group each, for a new thread. */
+/**
+ * The puts of a thread's appends, one group each, for a new thread with calls of its own: the ids of calls are the keys of an index that
+ * all threads share, and would else be put over those of the time before.
+ */
 export function putsOfAppends(appends: readonly AppendBatch[]): Operation[][] {
   const key = threadKey({ tenant: "default", threadId: newId<ThreadId>() });
+  const ids = new Map<ToolCallId, ToolCallId>();
+  const anew = <Of extends { readonly callId: ToolCallId }>(of: Of): Of => {
+    const callId = ids.get(of.callId) ?? newId<ToolCallId>();
+    ids.set(of.callId, callId);
+    return { ...of, callId };
+  };
   let head = 0n;
-  return appends.map((batch) => {
-    const group = appendWrite(key, head, batch);
+  return appends.map(({ calls = [], bodies = [], ...batch }) => {
+    const group = appendWrite(key, head, { ...batch, calls: calls.map(anew), bodies: bodies.map(anew) });
     head += BigInt(batch.frames.length);
     return group.filter(({ value }) => value !== undefined);
   });
