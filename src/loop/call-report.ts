@@ -66,18 +66,15 @@ export class CallReport {
 
   constructor(sink: ReportSink, { toolCallId, threadId, workspace, scope, quietMs }: ReportedCall) {
     this.#sink = sink;
-    this.context = {
+    this.context = new ReportContext(scope, {
       toolCallId,
       threadId,
       workspace,
-      get signal() {
-        return scope.signal;
-      },
       progress: (completed, total, message) => this.#progress(completed, total, message),
       phase: (phase, message) => this.#enter(phase, message),
       plan: (lines) => this.#plan(lines),
       output: (stream, text) => this.#output(stream, text),
-    };
+    });
     this.#quietMs = quietMs;
   }
 
@@ -163,6 +160,36 @@ export class CallReport {
   /** What waits is not running: it says again what for. */
   #signOfLife(): string {
     return (this.#phase === ToolCallPhase.WAITING && this.#lastMessage) || stillRunning;
+  }
+}
+
+/**
+ * Its signal is made when it is asked for. A class, because a getter of an object literal is defined anew with each object: V8 then makes
+ * a shape for each, which takes longer than all else here and lives until the next major collection.
+ */
+class ReportContext implements ToolContext {
+  readonly toolCallId: string;
+  readonly threadId: string;
+  readonly workspace: string | undefined;
+  readonly progress: ToolContext["progress"];
+  readonly phase: ToolContext["phase"];
+  readonly plan: ToolContext["plan"];
+  readonly output: ToolContext["output"];
+  readonly #scope: ReportedCall["scope"];
+
+  constructor(scope: ReportedCall["scope"], parts: Omit<ToolContext, "signal">) {
+    this.toolCallId = parts.toolCallId;
+    this.threadId = parts.threadId;
+    this.workspace = parts.workspace;
+    this.progress = parts.progress;
+    this.phase = parts.phase;
+    this.plan = parts.plan;
+    this.output = parts.output;
+    this.#scope = scope;
+  }
+
+  get signal(): AbortSignal {
+    return this.#scope.signal;
   }
 }
 
