@@ -10,7 +10,7 @@ type Delta = Extract<
   { case: "messageDelta" | "reasoningDelta" | "toolCallInputDelta" | "toolCallTextDelta" | "toolCallOutputDelta" }
 >;
 
-type Lanes = ReadonlyMap<string, StreamRedactor>;
+type Lanes = ForkedMap<string, StreamRedactor>;
 
 export class Redactions {
   readonly #redactor: Redactor;
@@ -43,9 +43,10 @@ export class Redactions {
 
   /** The next piece of a named text of a subject. */
   inStream(subject: string, lane: string, text: string): string {
-    const lanes = this.#subjects.get(subject);
-    const stream = (lanes?.get(lane) ?? this.#redactor.stream()).fork();
-    this.#subjects.set(subject, new Map(lanes).set(lane, stream));
+    const lanes = this.#subjects.get(subject)?.fork() ?? new ForkedMap();
+    const stream = lanes.get(lane)?.fork() ?? this.#redactor.stream();
+    lanes.set(lane, stream);
+    this.#subjects.set(subject, lanes);
     return stream.push(text);
   }
 
