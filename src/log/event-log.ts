@@ -42,9 +42,9 @@ export interface AppendBatch {
   /** The frames, each one whole envelope, in order; they become expectedHead + 1, + 2, … May be empty. */
   readonly frames: readonly Uint8Array[];
   /** Replaces the thread's document. */
-  readonly document?: Uint8Array;
+  readonly document?: Uint8Array | undefined;
   /** Marks the thread as one that somebody writes (`listBusy`), or takes the mark away. Absent: as it was. */
-  readonly busy?: boolean;
+  readonly busy?: boolean | undefined;
   /** Replace the documents of calls. The first document of a call comes with the frame of its Created. */
   readonly calls?: readonly CallWrite[];
   /** Pieces of bodies. Immutable: a piece is written once. */

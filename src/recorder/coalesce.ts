@@ -9,22 +9,27 @@
 import { limits } from "../thread/limits.js";
 import { splitToUtf8Bytes, utf8Bytes } from "../thread/text.js";
 
-export interface Delta<Lane extends string = string> {
-  readonly lane: Lane;
+export interface Delta<Of = unknown> {
+  readonly lane: string;
   /** Never empty; at most `deltaBytes` of UTF-8; no surrogate pair is cut. */
   readonly text: string;
+  /** That of the piece with which the text began. */
+  readonly of: Of;
 }
 
-export interface Piece<Subject extends string = string, Lane extends string = string> {
-  readonly subject: Subject;
-  readonly lane: Lane;
+export interface Piece<Of = unknown> {
+  readonly subject: string;
+  /** Among those of its subject. */
+  readonly lane: string;
   readonly text: string;
+  /** Whatever the lane's text is to be told with. The same in all pieces of a lane. */
+  readonly of: Of;
 }
 
 /** Runs something once, later. Gives back what calls it off. */
 export type Schedule = (ms: number, run: () => void) => () => void;
 
-export interface CoalescerOptions<Subject extends string, Lane extends string> {
+export interface CoalescerOptions<Of> {
   /** The longest that a piece waits. */
   readonly windowMs?: number;
   /** A subject that holds this much flushes at once. In UTF-8. */
@@ -35,7 +40,7 @@ export interface CoalescerOptions<Subject extends string, Lane extends string> {
   readonly deltaBytes?: number;
   readonly schedule?: Schedule;
   /** Contract: takes the deltas in this order and does not throw. May push and flush. */
-  readonly emit: (subject: Subject, deltas: readonly Delta<Lane>[]) => void;
+  readonly emit: (subject: string, deltas: readonly Delta<Of>[]) => void;
 }
 
 export const coalescing = {
@@ -45,38 +50,36 @@ export const coalescing = {
   deltaBytes: limits.deltaBytes,
 } as const;
 
-export class Coalescer<Subject extends string = string, Lane extends string = string> {
-  readonly #options: Required<CoalescerOptions<Subject, Lane>>;
-  readonly #buffers = new Map<Subject, Buffered<Lane>>();
+export class Coalescer<Of = unknown> {
+  readonly #options: Required<CoalescerOptions<Of>>;
+  readonly #buffers = new Map<string, Buffered<Of>>();
   #isClosed = false;
 
-  constructor(options: CoalescerOptions<Subject, Lane>) {
+  constructor(options: CoalescerOptions<Of>) {
     this.#options = { ...coalescing, schedule: byTimer, ...options };
   }
 
   /** Empty text, and text after `close`, is dropped. */
-  push({ subject, lane, text }: Piece<Subject, Lane>): void {
+  push({ subject, lane, text, of }: Piece<Of>): void {
     if (this.#isClosed || text === "") return;
     const buffer = this.#bufferOf(subject);
-    const { whole, half } = joinHalves(buffer.halves.get(lane) ?? "", text);
-    if (half === "") buffer.halves.delete(lane);
-    else buffer.halves.set(lane, half);
+    const whole = withoutHalf(buffer, { lane, text, of });
     if (whole === "") return;
-    append(buffer, lane, whole);
-    const isFirst = !buffer.lanes.has(lane);
-    buffer.lanes.add(lane);
+    append(buffer, { lane, text: whole, of });
+    const isFirst = !buffer.lanes.includes(lane);
+    if (isFirst) buffer.lanes.push(lane);
     if (isFirst || this.#isFull(buffer)) this.#emit(subject, buffer);
     // The emit may have flushed the subject.
     if (this.#buffers.get(subject) === buffer) buffer.callOff ??= this.#openWindow(subject, buffer);
   }
 
   /** Everything of the subject goes now, and its next piece goes at once. For lifecycle events, which must come after it. */
-  flush(subject: Subject): void {
+  flush(subject: string): void {
     const buffer = this.#buffers.get(subject);
     if (!buffer) return;
     this.#buffers.delete(subject);
     buffer.callOff?.();
-    for (const [lane, half] of buffer.halves) append(buffer, lane, half);
+    for (const half of buffer.halves) append(buffer, half);
     this.#emit(subject, buffer);
   }
 
@@ -90,69 +93,78 @@ export class Coalescer<Subject extends string = string, Lane extends string = st
     this.flushAll();
   }
 
-  #bufferOf(subject: Subject): Buffered<Lane> {
+  #bufferOf(subject: string): Buffered<Of> {
     let buffer = this.#buffers.get(subject);
     if (!buffer) {
-      buffer = { pending: [], bytes: 0, lanes: new Set(), halves: new Map(), callOff: undefined };
+      buffer = { pending: [], bytes: 0, lanes: [], halves: [], callOff: undefined };
       this.#buffers.set(subject, buffer);
     }
     return buffer;
   }
 
-  #isFull({ bytes, pending }: Buffered<Lane>): boolean {
+  #isFull({ bytes, pending }: Buffered<Of>): boolean {
     return bytes >= this.#options.maxBytes || pending.length >= this.#options.maxDeltas;
   }
 
-  #openWindow(subject: Subject, buffer: Buffered<Lane>): () => void {
+  #openWindow(subject: string, buffer: Buffered<Of>): () => void {
     return this.#options.schedule(this.#options.windowMs, () => this.#endWindow(subject, buffer));
   }
 
-  #endWindow(subject: Subject, buffer: Buffered<Lane>): void {
+  #endWindow(subject: string, buffer: Buffered<Of>): void {
     buffer.callOff = undefined;
-    buffer.lanes = new Set(buffer.pending.map(({ lane }) => lane));
+    buffer.lanes = [...new Set(buffer.pending.map(({ lane }) => lane))];
     if (buffer.pending.length > 0) {
       // Before the emit: it may flush the subject, which calls the new window off.
       buffer.callOff = this.#openWindow(subject, buffer);
       this.#emit(subject, buffer);
-    } else if (buffer.halves.size === 0) {
+    } else if (buffer.halves.length === 0) {
       this.#buffers.delete(subject);
     }
   }
 
-  #emit(subject: Subject, buffer: Buffered<Lane>): void {
-    const deltas: Delta<Lane>[] = [];
-    for (const { lane, text: whole } of buffer.pending)
-      for (const text of splitToUtf8Bytes(whole, this.#options.deltaBytes)) deltas.push({ lane, text });
+  #emit(subject: string, buffer: Buffered<Of>): void {
+    const deltas: Delta<Of>[] = [];
+    for (const { lane, text: whole, of } of buffer.pending)
+      for (const text of splitToUtf8Bytes(whole, this.#options.deltaBytes)) deltas.push({ lane, text, of });
     buffer.pending = [];
     buffer.bytes = 0;
     if (deltas.length > 0) this.#options.emit(subject, deltas);
   }
 }
 
-/** What a subject has waiting. */
-interface Buffered<Lane extends string> {
+/** What a subject has waiting. Its lanes are few: they are looked through one by one. */
+interface Buffered<Of> {
   /** In the order pushed; neighbours are of different lanes. */
-  pending: { readonly lane: Lane; text: string }[];
+  pending: Waiting<Of>[];
   bytes: number;
   /** Those that are not new in this window. */
-  lanes: Set<Lane>;
+  lanes: string[];
   /** First halves of surrogate pairs: at most one unit a lane. */
-  readonly halves: Map<Lane, string>;
+  readonly halves: Waiting<Of>[];
   callOff: (() => void) | undefined;
 }
 
-function append<Lane extends string>(buffer: Buffered<Lane>, lane: Lane, text: string): void {
-  const last = buffer.pending.at(-1);
-  if (last?.lane === lane) last.text += text;
-  else buffer.pending.push({ lane, text });
-  buffer.bytes += utf8Bytes(text);
+interface Waiting<Of> {
+  readonly lane: string;
+  text: string;
+  readonly of: Of;
 }
 
-function joinHalves(before: string, text: string): { whole: string; half: string } {
-  const joined = before + text;
+function append<Of>(buffer: Buffered<Of>, piece: Waiting<Of>): void {
+  const last = buffer.pending.at(-1);
+  if (last?.lane === piece.lane) last.text += piece.text;
+  else buffer.pending.push(piece);
+  buffer.bytes += utf8Bytes(piece.text);
+}
+
+/** The lane's text up to a half of a surrogate pair at its end, which waits for its other half. */
+function withoutHalf<Of>({ halves }: Buffered<Of>, { lane, text, of }: Waiting<Of>): string {
+  const before = halves.findIndex((half) => half.lane === lane);
+  const joined = before < 0 ? text : halves.splice(before, 1)[0]!.text + text;
   const last = joined.charCodeAt(joined.length - 1);
   const isHalf = last >= 0xd800 && last <= 0xdbff;
-  return isHalf ? { whole: joined.slice(0, -1), half: joined.slice(-1) } : { whole: joined, half: "" };
+  if (isHalf) halves.push({ lane, text: joined.slice(-1), of });
+  return isHalf ? joined.slice(0, -1) : joined;
 }
 
 /** Much is flushed in the turn in which it came: the clock starts behind it. */

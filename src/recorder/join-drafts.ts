@@ -3,7 +3,7 @@ import type { AppendBatch, BodyWrite, CallWrite } from "../log/event-log.js";
 import { encode } from "../thread/encode.js";
 import type { ToolCallId } from "../thread/ids.js";
 import type { OpenCall } from "../thread/open-call.js";
-import { ThreadDocumentSchema, ToolCallDocumentSchema } from "../thread/schema.js";
+import { ThreadDocumentSchema, type ToolCallDocument, ToolCallDocumentSchema } from "../thread/schema.js";
 import { isBusy, type ThreadDraft, type ThreadView } from "./thread-draft.js";
 
 /** Everything that consecutive drafts add to the thread they began on, as one append. */
@@ -25,22 +25,22 @@ export function joinDrafts(before: ThreadView, drafts: readonly ThreadDraft[]): 
     frames,
     bodies,
     calls,
-    ...(after.document !== before.document && { document: encode(ThreadDocumentSchema, after.document) }),
-    ...(busy !== isBusy(before.document) && { busy }),
+    document: after.document === before.document ? undefined : encode(ThreadDocumentSchema, after.document),
+    busy: busy === isBusy(before.document) ? undefined : busy,
   };
 }
 
-const callWrite = (open: OpenCall): CallWrite => ({
-  callId: open.call.id as ToolCallId,
-  createdSequence: open.call.createdSequence,
+const callWrite = ({ call, contents, claim }: OpenCall): CallWrite => ({
+  callId: call.id as ToolCallId,
+  createdSequence: call.createdSequence,
   document: encode(ToolCallDocumentSchema, {
     $typeName: "heddle.storage.v1.ToolCallDocument",
-    toolCall: open.call,
-    contents: open.contents.map(({ info, receivedBytes }) => ({
+    toolCall: call,
+    contents: contents.map(({ info, receivedBytes }) => ({
       $typeName: "heddle.storage.v1.StoredContent" as const,
       info,
       receivedBytes: BigInt(receivedBytes),
     })),
-    ...(open.claim && { claim: open.claim }),
-  }),
+    claim,
+  } as ToolCallDocument),
 });

@@ -47,9 +47,8 @@ export class RunRecorder {
   readonly runId: string;
   readonly #recorder: Recorder;
   readonly #key: ThreadKey;
-  readonly #coalescer: Coalescer;
-  /** How to make a delta of a lane again: everything but its text. */
-  readonly #lanes = new Map<string, DeltaInit>();
+  /** Text with the delta that its lane began with: everything but the text is the same in all of them. */
+  readonly #coalescer: Coalescer<DeltaInit>;
   /** Of calls whose input is still streaming. */
   readonly #inputBytes = new Map<string, number>();
   /** Calls whose input is not on the stream whole. */
@@ -75,7 +74,7 @@ export class RunRecorder {
       emit: (subject, deltas) =>
         this.#store(
           subject,
-          deltas.map(({ lane, text }) => withText(this.#lanes.get(lane)!, text)),
+          deltas.map(({ of, text }) => withText(of, text)),
         ),
     });
   }
@@ -85,9 +84,7 @@ export class RunRecorder {
     const text = payload.value.text ?? "";
     const subject = subjectOf(payload);
     if (payload.case === "toolCallInputDelta" && !this.#fits(subject, text)) return;
-    const lane = laneOf(payload, subject);
-    this.#lanes.set(lane, payload);
-    this.#coalescer.push({ subject, lane, text });
+    this.#coalescer.push({ subject, lane: laneOf(payload), text, of: payload });
   }
 
   /**
@@ -99,7 +96,7 @@ export class RunRecorder {
     const event = newEvent({ runId: this.runId, payload });
     const subject = subjectId(event);
     if (payload.case === "runCompleted") this.#coalescer.close();
-    else this.#flush(subject);
+    else this.#coalescer.flush(subject);
     // That of the disk would be later the longer the disk takes, and what was told late would stand before its own beginning.
     event.time = time ?? now();
     const chunks: ContentChunk[] = [];
@@ -182,12 +179,6 @@ export class RunRecorder {
     return this.#recorder.redacted(text);
   }
 
-  #flush(subject: string): void {
-    this.#coalescer.flush(subject);
-    if (this.#lanes.size === 0) return;
-    for (const lane of this.#lanes.keys()) if (lane.startsWith(subject)) this.#lanes.delete(lane);
-  }
-
   #fits(toolCallId: string, text: string): boolean {
     const bytes = (this.#inputBytes.get(toolCallId) ?? 0) + utf8Bytes(text);
     this.#inputBytes.set(toolCallId, bytes);
@@ -268,15 +259,15 @@ function subjectOf(payload: DeltaInit): string {
 }
 
 const withText = (payload: DeltaInit, text: string): DeltaInit =>
-  ({ ...payload, value: { ...payload.value, text } }) as DeltaInit;
+  payload.value.text === text ? payload : ({ ...payload, value: { ...payload.value, text } } as DeltaInit);
 
-function laneOf(payload: DeltaInit, subject: string): string {
+function laneOf(payload: DeltaInit): string {
   switch (payload.case) {
     case "toolCallTextDelta":
-      return `${subject} ${payload.case} ${payload.value.field}`;
+      return `${payload.case} ${payload.value.field}`;
     case "toolCallOutputDelta":
-      return `${subject} ${payload.case} ${payload.value.stream}`;
+      return `${payload.case} ${payload.value.stream}`;
     default:
-      return `${subject} ${payload.case}`;
+      return payload.case;
   }
 }

@@ -5,7 +5,7 @@ import { type EventViolationDetail, HeddleError } from "../thread/errors.js";
 import { caseName, subjectId, type ThreadEvent } from "../thread/event.js";
 import { encodeFrame, envelopeBytes } from "../thread/frame.js";
 import { limits } from "../thread/limits.js";
-import type { OpenCall } from "../thread/open-call.js";
+import { type OpenCall, withProviderCallId } from "../thread/open-call.js";
 import type { ClaimDocument, ContentChunk, RunDocument, ThreadDocument } from "../thread/schema.js";
 import type { ThreadState, Violation } from "../thread/state.js";
 import { cleanSummary } from "../thread/summary.js";
@@ -126,18 +126,14 @@ export class ThreadDraft implements ThreadView {
     if (!open) return;
     const redact = (text: string): string => this.redactions.whole(text);
     const shown = cleanSummary(redact(providerCallId), limits.summaryUnits, redact);
-    const noted = { ...open, call: { ...open.call, providerCallId: shown } };
-    this.state.calls.set(callId, noted);
-    this.touched.push(noted);
+    this.#touch(withProviderCallId(open, shown));
   }
 
   /** Keeps a client's hold on a call in its document. */
   noteClaim(callId: string, claim: ClaimDocument): void {
     const open = this.state.calls.get(callId);
     if (!open) return;
-    const noted = { ...open, claim };
-    this.state.calls.set(callId, noted);
-    this.touched.push(noted);
+    this.#touch({ ...open, claim });
   }
 
   /** What the open run of Heddle's own needs to go on after a restart. */
@@ -199,10 +195,15 @@ export class ThreadDraft implements ThreadView {
     }
   }
 
-  #addChunk(arriving: Arriving): void {
-    const { open, body } = addContent(arriving, this);
+  /** The document of an open call is now this. */
+  #touch(open: OpenCall): void {
     this.state.calls.set(open.call.id, open);
     this.touched.push(open);
+  }
+
+  #addChunk(arriving: Arriving): void {
+    const { open, body } = addContent(arriving, this);
+    this.#touch(open);
     if (body) this.addBody(body);
   }
 }

@@ -36,7 +36,7 @@ export function newEvent({ threadId = "", sequence = 0n, time, runId = "", paylo
     runId,
     payload: payload?.case === undefined ? { case: undefined } : newPayload(payload),
   };
-  if (time) event.time = create(TimestampSchema, time);
+  if (time) event.time = time.$typeName ? time : create(TimestampSchema, time);
   return event;
 }
 
@@ -47,7 +47,7 @@ const payloadSchemas: ReadonlyMap<string, DescMessage | undefined> = new Map(
 );
 
 function newPayload({ case: name, value }: PayloadInit): Payload {
-  return { case: name, value: create(payloadSchemas.get(name)!, value) } as Payload;
+  return { case: name, value: value.$typeName ? value : create(payloadSchemas.get(name)!, value) } as Payload;
 }
 
 /** The case as the schema spells it: `toolCallStarted` → `tool_call_started`. */

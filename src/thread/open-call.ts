@@ -129,6 +129,14 @@ export function withContents(open: OpenCall, contents: readonly OpenContent[]): 
   return next;
 }
 
+/** The call with the provider's own id for it. */
+export function withProviderCallId(open: OpenCall, providerCallId: string): OpenCall {
+  const next = copyOfOpen(open);
+  next.call = copyOf(open.call);
+  next.call.providerCallId = providerCallId;
+  return next;
+}
+
 type StepPayload = Exclude<CallPayload, { case: "toolCallCreated" }>;
 
 export function afterStep(open: OpenCall, event: ThreadEvent, payload: StepPayload): OpenCall {

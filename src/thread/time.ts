@@ -1,20 +1,33 @@
 // Times and spans of time as the schema has them, kept to what every protobuf runtime can show.
-import { create } from "@bufbuild/protobuf";
-import { type Duration, DurationSchema, type Timestamp, timestampFromMs } from "@bufbuild/protobuf/wkt";
-
-export { timestampFromMs };
+import type { Duration, Timestamp } from "@bufbuild/protobuf/wkt";
 
 export const timestampMs = ({ seconds, nanos }: Timestamp): number => Number(seconds) * 1000 + nanos / 1_000_000;
 
+export function timestampFromMs(ms: number): Timestamp {
+  const seconds = Math.floor(ms / 1000);
+  return timestamp(BigInt(seconds), (ms - seconds * 1000) * 1_000_000);
+}
+
+/** As `create` makes it, and written out: every event has one. */
+export const timestamp = (seconds: bigint, nanos: number): Timestamp => ({
+  $typeName: "google.protobuf.Timestamp",
+  seconds,
+  nanos,
+});
+
+const duration = (seconds: number, nanos: number): Duration => ({
+  $typeName: "google.protobuf.Duration",
+  seconds: BigInt(seconds),
+  nanos,
+});
+
 export const now = (): Timestamp => timestampFromMs(Date.now());
 
-const nanosPerSecond = 1_000_000_000n;
+const nanosPerSecond = 1_000_000_000;
 /** From the beginning of year 1 to the end of year 9999. */
 const timestampSeconds = { min: -62_135_596_800n, max: 253_402_300_799n };
 /** 10,000 years. */
-const maxDurationSeconds = 315_576_000_000n;
-
-const nanos = (time: Timestamp): bigint => time.seconds * nanosPerSecond + BigInt(time.nanos);
+const maxDurationSeconds = 315_576_000_000;
 
 export const isTimestamp = ({ seconds, nanos }: Timestamp): boolean =>
   seconds >= timestampSeconds.min && seconds <= timestampSeconds.max && nanos >= 0 && nanos < nanosPerSecond;
@@ -26,15 +39,17 @@ export const isSpan = ({ seconds, nanos }: Duration): boolean =>
 /** Undefined when either end is not known; never negative, for clocks that step back, and never too long to be shown. */
 export function durationBetween(start: Timestamp | undefined, end: Timestamp | undefined): Duration | undefined {
   if (!start || !end) return undefined;
-  const between = nanos(end) - nanos(start);
-  const most = maxDurationSeconds * nanosPerSecond;
-  const length = between < 0n ? 0n : between > most ? most : between;
-  return create(DurationSchema, { seconds: length / nanosPerSecond, nanos: Number(length % nanosPerSecond) });
+  const nanos = end.nanos - start.nanos;
+  const seconds = Number(end.seconds - start.seconds) - (nanos < 0 ? 1 : 0);
+  if (seconds < 0) return duration(0, 0);
+  return seconds >= maxDurationSeconds
+    ? duration(maxDurationSeconds, 0)
+    : duration(seconds, nanos < 0 ? nanos + nanosPerSecond : nanos);
 }
 
 export function durationFromMs(ms: number): Duration {
   const whole = Math.round(ms);
-  return create(DurationSchema, { seconds: BigInt(Math.floor(whole / 1000)), nanos: (whole % 1000) * 1_000_000 });
+  return duration(Math.floor(whole / 1000), (whole % 1000) * 1_000_000);
 }
 
 export const durationMs = (duration: Duration): number => Number(duration.seconds) * 1000 + duration.nanos / 1_000_000;

@@ -7,10 +7,10 @@ import { utf8Bytes } from "../../src/thread/text.js";
 const windowMs = 30;
 
 /** A coalescer whose time is moved by hand, and what came out of it. */
-function setUp(options: Partial<CoalescerOptions<string, string>> = {}) {
+function setUp(options: Partial<CoalescerOptions<string>> = {}) {
   const clock = new ManualClock();
-  const emits: { subject: string; deltas: readonly Delta[]; atMs: number }[] = [];
-  const coalescer = new Coalescer({
+  const emits: { subject: string; deltas: readonly Delta<string>[]; atMs: number }[] = [];
+  const coalescer = new Coalescer<string>({
     windowMs,
     schedule: clock.schedule,
     emit: (subject, deltas) => emits.push({ subject, deltas, atMs: clock.nowMs }),
@@ -20,7 +20,7 @@ function setUp(options: Partial<CoalescerOptions<string, string>> = {}) {
     clock,
     coalescer,
     emits,
-    push: (subject: string, lane: string, text: string) => coalescer.push({ subject, lane, text }),
+    push: (subject: string, lane: string, text: string) => coalescer.push({ subject, lane, text, of: `of ${lane}` }),
     /** Each emit as `lane:text|lane:text`. */
     told: () => emits.map(({ deltas }) => deltas.map(({ lane, text }) => `${lane}:${text}`).join("|")),
   };
@@ -115,10 +115,10 @@ describe("the window", () => {
     try {
       const texts: string[] = [];
       const coalescer = new Coalescer({ emit: (_, deltas) => texts.push(...deltas.map(({ text }) => text)) });
-      for (const text of ["a", "b", "c"]) coalescer.push({ subject: "call", lane: "out", text });
+      for (const text of ["a", "b", "c"]) coalescer.push({ subject: "call", lane: "out", text, of: 0 });
       vi.advanceTimersByTime(coalescing.windowMs);
       expect(texts).toEqual(["a", "bc"]);
-      coalescer.push({ subject: "call", lane: "out", text: "d" });
+      coalescer.push({ subject: "call", lane: "out", text: "d", of: 0 });
       coalescer.close();
       expect(texts).toEqual(["a", "bc", "d"]);
       expect(vi.getTimerCount()).toBe(0);
@@ -248,19 +248,19 @@ describe("halves of a surrogate pair", () => {
     expect(emits).toEqual([]);
     expect(clock.waiting).toBe(0);
     coalescer.flush("call");
-    expect(emits.map(({ deltas }) => deltas)).toEqual([[{ lane: "out", text: high }]]);
+    expect(emits.map(({ deltas }) => deltas)).toEqual([[{ lane: "out", text: high, of: "of out" }]]);
   });
 
   test("a first half without its second is given out with what follows", () => {
     const { push, emits } = setUp();
     push("call", "out", high);
     push("call", "out", "x");
-    expect(emits[0]!.deltas).toEqual([{ lane: "out", text: `${high}x` }]);
+    expect(emits[0]!.deltas).toEqual([{ lane: "out", text: `${high}x`, of: "of out" }]);
   });
 });
 
 type Step =
-  | { do: "push"; piece: Piece }
+  | { do: "push"; piece: Piece<string> }
   | { do: "advance"; ms: number }
   | { do: "flush"; subject: string }
   | { do: "flushAll" };
@@ -268,12 +268,15 @@ type Step =
 const subject = fc.constantFrom("one", "two");
 const lane = fc.constantFrom("out", "err", "input");
 
+const pieceWith = (text: fc.Arbitrary<string>): fc.Arbitrary<Piece<string>> =>
+  fc.record({ subject, lane, text }).map((piece) => ({ ...piece, of: `of ${piece.lane}` }));
+
 const stepsWith = (text: fc.Arbitrary<string>): fc.Arbitrary<Step[]> =>
   fc.array(
     fc.oneof(
       {
         weight: 6,
-        arbitrary: fc.record({ do: fc.constant("push" as const), piece: fc.record({ subject, lane, text }) }),
+        arbitrary: fc.record({ do: fc.constant("push" as const), piece: pieceWith(text) }),
       },
       { weight: 2, arbitrary: fc.record({ do: fc.constant("advance" as const), ms: fc.nat(2 * windowMs) }) },
       { weight: 1, arbitrary: fc.record({ do: fc.constant("flush" as const), subject }) },
@@ -294,15 +297,16 @@ function run({ coalescer, clock }: Pick<ReturnType<typeof setUp>, "coalescer" | 
   else coalescer.flushAll();
 }
 
-const pushed = (steps: readonly Step[]): Piece[] => steps.flatMap((step) => (step.do === "push" ? [step.piece] : []));
+const pushed = (steps: readonly Step[]): Piece<string>[] =>
+  steps.flatMap((step) => (step.do === "push" ? [step.piece] : []));
 
-/** The text of a subject unit by unit, each with its lane: equal when both the texts and the order of the lanes are. */
-const units = (pieces: readonly Piece[], of: string): string[] =>
+/** The text of a subject unit by unit, each with its lane and what it came with: equal when the texts and the order of the lanes are. */
+const units = (pieces: readonly Piece<string>[], whose: string): string[] =>
   pieces
-    .filter(({ subject }) => subject === of)
-    .flatMap(({ lane, text }) => text.split("").map((unit) => `${lane} ${unit}`));
+    .filter(({ subject }) => subject === whose)
+    .flatMap(({ lane, text, of }) => text.split("").map((unit) => `${lane} ${of} ${unit}`));
 
-const given = (emits: ReturnType<typeof setUp>["emits"]): Piece[] =>
+const given = (emits: ReturnType<typeof setUp>["emits"]): Piece<string>[] =>
   emits.flatMap(({ subject, deltas }) => deltas.map((delta) => ({ subject, ...delta })));
 
 describe("whatever happens", () => {
