@@ -25,11 +25,10 @@ function endOfOutcome(tool: ToolDefinition, outcome: Readonly<Record<string, unk
   const summary = typeof outcome["summary"] === "string" ? outcome["summary"] : "";
   const exitCode = knownExitCode(outcome["exitCode"] as number | undefined);
   const isError = Boolean(outcome["isError"]);
-  const kind = cleanSummary(String(outcome["errorKind"] ?? "")) || unforeseen.kind;
   return {
     outcome: isError ? ToolCallOutcome.FAILED : ToolCallOutcome.SUCCEEDED,
     summary,
-    error: isError ? { kind, message: cleanSummary(summary) || wordless } : undefined,
+    error: isError ? { kind: errorKind(outcome), message: cleanSummary(summary) || wordless } : undefined,
     resultJson: json,
     modelText: toolWords(() => tool.toModel?.(checked.result)) ?? json,
     stopIteration: Boolean(outcome["stopIteration"]),
@@ -38,6 +37,9 @@ function endOfOutcome(tool: ToolDefinition, outcome: Readonly<Record<string, unk
     exitCode,
   };
 }
+
+const errorKind = (outcome: Readonly<Record<string, unknown>>): string =>
+  cleanSummary(String(outcome["errorKind"] ?? "")) || unforeseen.kind;
 
 const wordless = "The tool failed without a word";
 

@@ -4,10 +4,14 @@ import { splitToUtf8Bytes, utf8Bytes } from "../thread/text.js";
 /** Large enough for a file or a test run, small enough that ten of them fit into a context. */
 export const modelTextBytes = 64 * 1024;
 
+/** What a UTF-16 unit takes at most in UTF-8. */
+const mostUnitBytes = 3;
+
 /** Most of what is kept is the beginning; the end often says how it went. */
 const headShare = 0.75;
 
 export function boundedForModel(text: string, maxBytes: number = modelTextBytes): string {
+  if (text.length * mostUnitBytes <= maxBytes) return text;
   const bytes = utf8Bytes(text);
   if (bytes <= maxBytes) return text;
   const note = `\n[… ${bytes} bytes in all; the middle was left out …]\n`;

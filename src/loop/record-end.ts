@@ -30,7 +30,8 @@ export function recordEnd(run: Run, call: CallInput, end: CallEnd): CallResult {
   const modelText = run.recorder.redacted(boundedForModel(end.modelText ?? end.summary));
   const { outcome, stopIteration = false } = end;
   const value = completeOf(call.id, end);
-  const bodies = [...bodiesOf(call.id, end), body(call.id, "model", ContentRole.MODEL_TEXT, "text/plain", modelText)];
+  const bodies = bodiesOf(call.id, end);
+  bodies.push(body(call.id, "model", ContentRole.MODEL_TEXT, "text/plain", modelText));
   const change = stopIteration ? { change: noteStop } : {};
   run.goOnWhile(run.recorder.record({ case: "toolCallComplete", value }, { bodies, ...change, isAhead: true }));
   return { text: modelText, isError: outcome !== ToolCallOutcome.SUCCEEDED, stopIteration };
@@ -61,15 +62,17 @@ const mostParts = limits.contentsPerCall - 4;
 
 /** Parts whose name cannot be used get another: a tool's slip must not lose what it made. */
 export function bodiesOf(toolCallId: string, { resultJson, content = [] }: CallEnd): Body[] {
-  const taken = new Set(["input", "preview", "result", "model"]);
-  const parts = content.slice(0, mostParts).map(({ id, mediaType, data }, index) => {
+  const bodies: Body[] = [];
+  if (resultJson !== undefined)
+    bodies.push(body(toolCallId, "result", ContentRole.RESULT, "application/json", resultJson));
+  const taken = ["input", "preview", "result", "model"];
+  for (const [index, { id, mediaType, data }] of content.slice(0, mostParts).entries()) {
     let name = contentId.test(id) ? id : `part-${index}`;
-    for (let more = index; taken.has(name); more++) name = `part-${more}`;
-    taken.add(name);
-    return body(toolCallId, name, ContentRole.PART, mediaType, data);
-  });
-  if (resultJson === undefined) return parts;
-  return [body(toolCallId, "result", ContentRole.RESULT, "application/json", resultJson), ...parts];
+    for (let more = index; taken.includes(name); more++) name = `part-${more}`;
+    taken.push(name);
+    bodies.push(body(toolCallId, name, ContentRole.PART, mediaType, data));
+  }
+  return bodies;
 }
 
 function body(

@@ -246,11 +246,14 @@ export class Run {
     this.#steps++;
     this.#toolCalls += calls;
     this.addUsage(usage);
-    const answer = answered && { answered: create(RunCompletedSchema, answered) };
+    const answer = answered && create(RunCompletedSchema, answered);
     return (draft) => {
       // It waits for something to go with: another run may have begun meanwhile.
       if (draft.document.runId !== this.runId) return;
-      draft.changeRun({ ...this.#used(), steps: this.#steps, toolCalls: this.#toolCalls, ...answer });
+      const changes: Partial<RunDocument> = { steps: this.#steps, toolCalls: this.#toolCalls };
+      if (this.#usage) changes.usage = this.#usage;
+      if (answer) changes.answered = answer;
+      draft.changeRun(changes);
     };
   }
 
@@ -269,11 +272,7 @@ export class Run {
 
   /** What was used so far, for the thread's document. */
   noteUsage(draft: ThreadDraft): void {
-    draft.changeRun(this.#used());
-  }
-
-  #used(): { usage?: Usage } {
-    return this.#usage ? { usage: this.#usage } : {};
+    if (this.#usage) draft.changeRun({ usage: this.#usage });
   }
 }
 

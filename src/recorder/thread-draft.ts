@@ -10,6 +10,7 @@ import type { ClaimDocument, ContentChunk, RunDocument, ThreadDocument } from ".
 import type { ThreadState, Violation } from "../thread/state.js";
 import { cleanSummary } from "../thread/summary.js";
 import { attachmentViolation } from "./attachments.js";
+import { changedRun, changedThread } from "./changed-document.js";
 import { eventFault } from "./check-event.js";
 import { completeEvent } from "./complete-event.js";
 import { type Arriving, addContent, type Inputs } from "./contents.js";
@@ -111,7 +112,7 @@ export class ThreadDraft implements ThreadView {
   }
 
   changeDocument(changes: Partial<ThreadDocument>): void {
-    this.document = { ...this.document, ...changes };
+    this.document = changedThread(this.document, changes);
   }
 
   /** Whether more raw input of a call fits on the stream. */
@@ -139,13 +140,13 @@ export class ThreadDraft implements ThreadView {
   /** What the open run of Heddle's own needs to go on after a restart. */
   changeRun(changes: Partial<RunDocument>): void {
     const { run } = this.document;
-    if (run) this.changeDocument({ run: { ...run, ...changes } });
+    if (run) this.changeDocument({ run: changedRun(run, changes) });
   }
 
   /** The thread is free again. The lease is remembered: its producer may still ask what became of its last batch. */
   endLease(): void {
-    const { lease, ...rest } = this.document;
-    this.document = lease ? { ...rest, lastLease: lease } : rest;
+    const { lease } = this.document;
+    if (lease) this.changeDocument({ lease: undefined, lastLease: lease });
   }
 
   /** Bounds on the text of a call. */
@@ -172,11 +173,9 @@ export class ThreadDraft implements ThreadView {
       case "runStarted":
         this.changeDocument({ runStartedSequence: event.sequence, runId: event.runId });
         break;
-      case "runCompleted": {
-        const { run: _, ...rest } = this.document;
-        this.document = { ...rest, runStartedSequence: 0n, runId: "" };
+      case "runCompleted":
+        this.changeDocument({ run: undefined, runStartedSequence: 0n, runId: "" });
         break;
-      }
       case "toolCallInputCompleted":
         this.inputs.forget(payload.value.toolCallId);
         break;

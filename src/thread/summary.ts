@@ -23,6 +23,7 @@ export function cleanSummary(
   maxUnits: number = limits.summaryUnits,
   redact: (line: string) => string = (line) => line,
 ): string {
+  if (text === "") return "";
   // Most lines are clean: one look instead of nine passes.
   if (text.length <= maxUnits && plainLine.test(text) && redact(text) === text) return text;
   const window = maxUnits * unitsLookedAt;
