@@ -113,6 +113,11 @@ export class CommitQueue {
   }
 
   #takeGroup(): Entry[] {
+    if (this.#entries.length === 1) {
+      const alone = this.#entries;
+      this.#entries = [];
+      return alone;
+    }
     let operations = 0;
     let valueBytes = 0;
     const tooMuch = this.#entries.findIndex(({ write }, index) => {

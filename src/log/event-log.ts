@@ -19,8 +19,16 @@ export interface ThreadKey {
   readonly threadId: ThreadId;
 }
 
-/** The key as a key of maps. */
-export const nameOf = ({ tenant, threadId }: ThreadKey): string => `${tenant}/${threadId}`;
+const names = new WeakMap<ThreadKey, string>();
+
+/** The key as a key of maps. Made once: whoever writes or follows a thread holds on to its ThreadKey, and a joined text is dear to look up. */
+export function nameOf(key: ThreadKey): string {
+  const known = names.get(key);
+  if (known !== undefined) return known;
+  const name = `${key.tenant}/${key.threadId}`;
+  names.set(key, name);
+  return name;
+}
 
 /** Consecutive frames, exactly as they go over the wire: 5-byte envelope and message, one after the other. */
 export interface Span {

@@ -1,5 +1,6 @@
 // One tool, run to its end: within its time, heard while it works, and left behind when it does not hear that it was called off. Whoever
 // runs tools does it like this, the server and executors alike.
+import { behindTurn } from "../thread/behind-turn.js";
 import type { ToolDefinition } from "../tool/tool.js";
 import type { CallReport } from "./call-report.js";
 import { endOfReturned, endOfThrown } from "./end-of-tool.js";
@@ -26,14 +27,14 @@ export async function attemptTool(tool: ToolDefinition, attempt: Attempt): Promi
   const limitMs = tool.timeoutMs ?? attempt.toolTimeoutMs;
   let timer: NodeJS.Timeout | undefined;
   // Many tools are over in the turn in which they begin: the clocks start behind it.
-  const turn = setImmediate(() => {
+  const callOff = behindTurn(() => {
     timer = setTimeout(() => scope.stop({ kind: "tool_timeout", limitMs }), limitMs);
     report.startClock();
   });
   try {
     return endOf(tool, await settle(tool, attempt), scope);
   } finally {
-    clearImmediate(turn);
+    callOff();
     clearTimeout(timer);
     report.close();
   }

@@ -36,16 +36,25 @@ function shownTools(tools: ToolRegistry): ModelRequest["tools"] {
   return made;
 }
 
+/** How much of a run's conversation has only names of these tools: it grows, and is looked through with every step. */
+const known = new WeakMap<readonly ModelMessage[], { readonly tools: ToolRegistry; readonly messages: number }>();
+
 /** A model may have called a tool by a name that no provider would take back. */
 function withKnownNames({ tools, messages }: Run): ModelMessage[] {
-  const known = messages.slice();
-  for (let at = 0; at < messages.length; at++) {
-    const message = messages[at]!;
-    if (message.role !== "assistant" || message.calls.every(({ name }) => tools.get(name))) continue;
-    const calls = message.calls.map((call) => ({ ...call, name: call.name.replace(/[^\w-]/g, "_").slice(0, 64) }));
-    known[at] = { ...message, calls };
-  }
-  return known;
+  const before = known.get(messages);
+  let at = before?.tools === tools ? before.messages : 0;
+  while (at < messages.length && isKnown(messages[at]!, tools)) at++;
+  known.set(messages, { tools, messages: at });
+  return at === messages.length ? messages.slice() : messages.map((one) => (isKnown(one, tools) ? one : renamed(one)));
+}
+
+const isKnown = (message: ModelMessage, tools: ToolRegistry): boolean =>
+  message.role !== "assistant" || message.calls.every(({ name }) => tools.get(name) !== undefined);
+
+function renamed(message: ModelMessage): ModelMessage {
+  if (message.role !== "assistant") return message;
+  const calls = message.calls.map((call) => ({ ...call, name: call.name.replace(/[^\w-]/g, "_").slice(0, 64) }));
+  return { ...message, calls };
 }
 
 function formatOf(asked: TextFormat | undefined): Pick<ModelRequest, "format"> {

@@ -1,19 +1,15 @@
 // What the model is told about a result: text within a bound. What is cut is said; the whole is in the call's result.
-import { splitToUtf8Bytes, utf8Bytes } from "../thread/text.js";
+import { fitsUtf8, splitToUtf8Bytes, utf8Bytes } from "../thread/text.js";
 
 /** Large enough for a file or a test run, small enough that ten of them fit into a context. */
 export const modelTextBytes = 64 * 1024;
-
-/** What a UTF-16 unit takes at most in UTF-8. */
-const mostUnitBytes = 3;
 
 /** Most of what is kept is the beginning; the end often says how it went. */
 const headShare = 0.75;
 
 export function boundedForModel(text: string, maxBytes: number = modelTextBytes): string {
-  if (text.length * mostUnitBytes <= maxBytes) return text;
+  if (fitsUtf8(text, maxBytes)) return text;
   const bytes = utf8Bytes(text);
-  if (bytes <= maxBytes) return text;
   const note = `\n[… ${bytes} bytes in all; the middle was left out …]\n`;
   const room = Math.max(8, maxBytes - utf8Bytes(note));
   const headBytes = Math.max(4, Math.floor(room * headShare));

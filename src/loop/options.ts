@@ -33,17 +33,35 @@ export type IsTool = (name: string) => boolean;
 export function resolveOptions(asked: RunOptions | undefined, defaults: RunDefaults, isTool: IsTool): RunOptions {
   const options = asked ?? create(RunOptionsSchema);
   check(options, isTool);
-  return {
-    ...options,
+  // Written out: every step of the run looks at them, and a copy of whatever shape came makes a new shape with every run.
+  const resolved: { [Name in keyof Required<RunOptions>]: RunOptions[Name] } = {
+    $typeName: options.$typeName,
     model: options.model || defaults.model,
     instructions: options.instructions || defaults.instructions,
     parallelToolCalls: options.parallelToolCalls ?? true,
     maxSteps: options.maxSteps || defaults.maxSteps,
     maxTokens: options.maxTokens || BigInt(defaults.maxTokens),
+    maxOutputTokens: options.maxOutputTokens,
     timeLimit: options.timeLimit ?? durationFromMs(defaults.timeLimitMs),
+    toolChoice: options.toolChoice,
+    allowedTools: options.allowedTools,
     // A caller can be stricter than the server, not the other way round.
     approvalMode: defaults.approvals === "deny" ? ApprovalMode.DENY : options.approvalMode || ApprovalMode.ASK,
+    clientTools: options.clientTools,
+    onlyAllowedTools: options.onlyAllowedTools,
+    approvedTools: options.approvedTools,
+    guardedTools: options.guardedTools,
+    maxToolCalls: options.maxToolCalls,
+    temperature: options.temperature,
+    topP: options.topP,
+    endWhenUnclaimed: options.endWhenUnclaimed,
+    textFormat: options.textFormat,
+    presencePenalty: options.presencePenalty,
+    frequencyPenalty: options.frequencyPenalty,
+    endWhenCutOff: options.endWhenCutOff,
+    $unknown: options.$unknown,
   };
+  return resolved;
 }
 
 function check(options: RunOptions, isTool: IsTool): void {

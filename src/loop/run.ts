@@ -177,8 +177,10 @@ export class Run {
 
   /** Resolves when all that the run has left under way so far is stored; rejects when some of it could not be. Each failure is told once. */
   stored(): Promise<unknown> {
-    const all = Promise.all(this.#underWay);
+    const underWay = this.#underWay;
     this.#underWay = [];
+    if (underWay.length === 1) return underWay[0]!;
+    const all = Promise.all(underWay);
     all.catch(() => {}); // Heard when it is waited for.
     return all;
   }

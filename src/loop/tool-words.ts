@@ -4,7 +4,7 @@
 export function toolWords(say: () => unknown): string | undefined {
   try {
     const words = say();
-    if (typeof words === "string") return words;
+    if (words === undefined || typeof words === "string") return words;
     // An async function of an author's may reject, and nobody else listens.
     Promise.resolve(words).catch(() => {});
   } catch {

@@ -6,6 +6,7 @@
 //
 // What a reader can rely on, per subject: the text of each lane is what was pushed, and the lanes keep their order, down to
 // the unit. (A half of a surrogate pair waits for its other half, and then counts as pushed with it.)
+import { behindTurn } from "../thread/behind-turn.js";
 import { limits } from "../thread/limits.js";
 import { splitToUtf8Bytes, utf8Bytes } from "../thread/text.js";
 
@@ -170,11 +171,11 @@ function withoutHalf<Of>({ halves }: Buffered<Of>, { lane, text, of }: Waiting<O
 /** Much is flushed in the turn in which it came: the clock starts behind it. */
 const byTimer: Schedule = (ms, run) => {
   let timer: NodeJS.Timeout | undefined;
-  const turn = setImmediate(() => {
+  const callOff = behindTurn(() => {
     timer = setTimeout(run, ms);
   });
   return () => {
-    clearImmediate(turn);
+    callOff();
     clearTimeout(timer);
   };
 };

@@ -13,7 +13,7 @@ export function splitToUtf8Bytes(text: string, maxBytes: number): string[] {
     throw new HeddleError("internal", `a text cannot be split into ${maxBytes} bytes: use ${codePointBytes} or more`);
   }
   const pieces: string[] = [];
-  if (text !== "" && fits(text, maxBytes)) return [text];
+  if (text !== "" && fitsUtf8(text, maxBytes)) return [text];
   const scratch = new Uint8Array(maxBytes);
   for (let rest = text; rest !== ""; ) {
     const { read } = encoder.encodeInto(rest, scratch);
@@ -25,6 +25,6 @@ export function splitToUtf8Bytes(text: string, maxBytes: number): string[] {
 
 export const utf8Bytes = (text: string): number => Buffer.byteLength(text, "utf8");
 
-// A UTF-16 unit is one to three bytes: most texts are decided by their length alone.
-const fits = (text: string, maxBytes: number): boolean =>
+/** A UTF-16 unit is one to three bytes: most texts are decided by their length alone. */
+export const fitsUtf8 = (text: string, maxBytes: number): boolean =>
   text.length * 3 <= maxBytes || (text.length <= maxBytes && utf8Bytes(text) <= maxBytes);

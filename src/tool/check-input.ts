@@ -1,7 +1,7 @@
 // From the text that a model wrote to the input that a tool is given. The text may be anything: what comes out is an input that
 // fits the tool's schema, or one line that says what to write instead. Nothing of the text itself is quoted but field names.
 import type { z } from "zod";
-import { utf8Bytes } from "../thread/text.js";
+import { fitsUtf8 } from "../thread/text.js";
 import { checkAgainst } from "./issue-words.js";
 import { findJsonProblem } from "./json-problem.js";
 import type { ToolDefinition } from "./tool.js";
@@ -35,8 +35,7 @@ export function checkInput<Input extends z.ZodType>(
 }
 
 function beyondLimits(text: string): string | undefined {
-  // A unit is at least one byte: most texts that are too long are never encoded to find out.
-  if (text.length > inputLimits.bytes || utf8Bytes(text) > inputLimits.bytes)
+  if (!fitsUtf8(text, inputLimits.bytes))
     return `The input: must have at most ${inputLimits.bytes} bytes; send less, or in several calls`;
   const { depth, values } = measure(text);
   if (depth > inputLimits.depth)

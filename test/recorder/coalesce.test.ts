@@ -121,7 +121,9 @@ describe("the window", () => {
       coalescer.push({ subject: "call", lane: "out", text: "d", of: 0 });
       coalescer.close();
       expect(texts).toEqual(["a", "bc", "d"]);
+      vi.runAllTimers(); // The end of the turn, which is not taken back.
       expect(vi.getTimerCount()).toBe(0);
+      expect(texts).toEqual(["a", "bc", "d"]);
     } finally {
       vi.useRealTimers();
     }
