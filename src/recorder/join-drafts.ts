@@ -1,6 +1,7 @@
 // Drafts that were accepted one upon the other, as what the log is given.
 import type { AppendBatch, BodyWrite, CallWrite } from "../log/event-log.js";
 import { encode } from "../thread/encode.js";
+import { ForkedMap } from "../thread/forked-map.js";
 import type { ToolCallId } from "../thread/ids.js";
 import type { OpenCall } from "../thread/open-call.js";
 import { ThreadDocumentSchema, type ToolCallDocument, ToolCallDocumentSchema } from "../thread/schema.js";
@@ -10,7 +11,7 @@ import { isBusy, type ThreadDraft, type ThreadView } from "./thread-draft.js";
 export function joinDrafts(before: ThreadView, drafts: readonly ThreadDraft[]): AppendBatch {
   const frames: Buffer[] = [];
   const bodies: BodyWrite[] = [];
-  const touched = new Map<string, OpenCall>();
+  const touched = new ForkedMap<string, OpenCall>();
   let after = before;
   for (const draft of drafts) {
     for (const frame of draft.frames) frames.push(frame);

@@ -113,9 +113,9 @@ export class RunRecorder {
       if (lost) throw lost.error;
       if (event.payload.case === "toolCallInputCompleted")
         event.payload.value.deltasTruncated = this.#truncated.has(subject);
-      const [recorded] = draft.recordBatch([event], chunks);
+      const recorded = draft.recordWithBodies(event, chunks);
       change?.(draft);
-      return recorded!;
+      return recorded;
     };
     const onFailure = (error: unknown): void => {
       if (tellsOfLoss) this.#untold = undefined;

@@ -55,13 +55,22 @@ export class ThreadDraft implements ThreadView {
     return this.#bytes;
   }
 
+  /** Adds one event with bodies of its call, which come before it. */
+  recordWithBodies(event: ThreadEvent, chunks: readonly ContentChunk[]): ThreadEvent {
+    const isEnd = event.payload.case === "toolCallComplete";
+    for (let index = 0; index < chunks.length; index++)
+      this.#addChunk({ chunk: chunks[index]!, index, isWhole: isEnd && isOnlyOne(chunks[index]!, chunks) });
+    return this.record(event);
+  }
+
   /** Adds a batch whole. Chunks join the call they belong to as soon as it exists, and before the event that shows them. */
   recordBatch(events: readonly ThreadEvent[], contents: readonly ContentChunk[] = []): ThreadEvent[] {
     if (contents.length === 0) return events.map((event, index) => this.record(event, index));
     const waiting = groupByCall(contents);
     const addChunksOf = (callId: string, isEnd: boolean): void => {
-      const chunks = waiting.get(callId) ?? [];
-      for (const [index, chunk] of chunks) this.#addChunk({ chunk, index, isWhole: isEnd && isOnlyOne(chunk, chunks) });
+      const placed = waiting.get(callId) ?? [];
+      const chunks = placed.map(([, chunk]) => chunk);
+      for (const [index, chunk] of placed) this.#addChunk({ chunk, index, isWhole: isEnd && isOnlyOne(chunk, chunks) });
       waiting.delete(callId);
     };
     const recorded = events.map((event, index) => {
@@ -237,8 +246,8 @@ function groupByCall(contents: readonly ContentChunk[]): Map<string, [number, Co
 }
 
 /** No other piece of its body comes along. */
-const isOnlyOne = (chunk: ContentChunk, chunks: readonly [number, ContentChunk][]): boolean =>
-  chunks.every(([, other]) => other === chunk || other.contentId !== chunk.contentId);
+const isOnlyOne = (chunk: ContentChunk, chunks: readonly ContentChunk[]): boolean =>
+  chunks.every((other) => other === chunk || other.contentId !== chunk.contentId);
 
 const messageOf = (draft: ThreadEvent, index: number, rule: string): string =>
   `events[${index}] (${caseName(draft.payload)}): ${rule}`;
