@@ -23,8 +23,10 @@ const calls = 40;
 const runsInTurn = 20;
 /** As many at once, beside the SDK: what a call takes on a server that has something to do. */
 const runsAtOnce = 32;
-/** So many runs at once, so often: each subject has rested while the others had their turn, and what V8 makes of that must not count. */
+/** So many runs at once, so often. */
 const times = 4;
+/** Before what counts, of one after the other and of many at once: see `cpu`. */
+const comingBack = { runs: 5, times: 1 } as const;
 /** A token every so often: about what a fast model does, and longer than the coalescing window. */
 const tokenPace = { count: 40, intervalMs: 40 } as const;
 
@@ -43,33 +45,33 @@ export const engine: Scenario = {
     const turns = bench.quick ? 1 : runsInTurn;
     const atOnce = bench.quick ? 2 : runsAtOnce;
     const timeOf: Record<string, number[]> = {};
-    /** CPU of a call; its time is kept aside. */
-    const cpu =
-      (name: string, worker: Running<unknown>, use: { runs: number; work: () => Promise<number> }) => async () => {
-        if (worker === heddle.server) await heddle.prepare(use.runs);
-        const before = await worker.ask("usage", undefined);
-        const ms = await use.work();
-        const { cpuUs } = await worker.ask("usage", undefined);
-        timeOf[name] = [...(timeOf[name] ?? []), (ms * 1000) / (use.runs * calls)];
-        return (cpuUs - before.cpuUs) / (use.runs * calls);
-      };
-    const run = (name: string, runs: number, work: () => Promise<number>) => cpu(name, heddle.server, { runs, work });
-    const commits = (name: string, runs: number, work: () => Promise<number>) => cpu(name, raw, { runs, work });
+    /**
+     * CPU of a call; its time is kept aside. Each subject has rested while the others had their turn: the machine has put its memory aside,
+     * and V8 compiles and collects behind a rest. Everybody works a little before it counts.
+     */
+    const cpu = (name: string, worker: Running<unknown>, turn: Turn) => async () => {
+      if (worker === heddle.server) await heddle.prepare((turn.before + turn.times) * turn.runs);
+      await inTurn(turn.before, turn.run);
+      const before = await worker.ask("usage", undefined);
+      const ms = await inTurn(turn.times, turn.run);
+      const { cpuUs } = await worker.ask("usage", undefined);
+      const made = turn.times * turn.runs * calls;
+      timeOf[name] = [...(timeOf[name] ?? []), (ms * 1000) / made];
+      return (cpuUs - before.cpuUs) / made;
+    };
     const inPieces = { runs: 1, says: "in pieces" } as const;
     const quick = { runs: 1, says: "at once" } as const;
     const many = { runs: atOnce, says: "at once" } as const;
-    const often = bench.quick ? 1 : times;
+    const oneByOne = { runs: 1, times: turns, before: comingBack.runs };
+    const together = { runs: atOnce, times: bench.quick ? 1 : times, before: comingBack.times };
     const measures = {
-      heddle: run("heddle", turns, () => inTurn(turns, () => heddle.run(inPieces))),
-      raw: commits("raw", turns, () => inTurn(turns, () => raw.ask("commit", inPieces))),
-      heddleQuick: run("heddleQuick", turns, () => inTurn(turns, () => heddle.run(quick))),
-      rawQuick: commits("rawQuick", turns, () => inTurn(turns, () => raw.ask("commit", quick))),
-      heddleAtOnce: run("heddleAtOnce", often * atOnce, () => inTurn(often, () => heddle.run(many))),
-      rawAtOnce: commits("rawAtOnce", often * atOnce, () => inTurn(often, () => raw.ask("commit", many))),
-      sdk: cpu("sdk", sdk, {
-        runs: often * atOnce,
-        work: () => inTurn(often, () => sdk.ask("calls", { runs: atOnce, calls })),
-      }),
+      heddle: cpu("heddle", heddle.server, { ...oneByOne, run: () => heddle.run(inPieces) }),
+      raw: cpu("raw", raw, { ...oneByOne, run: () => raw.ask("commit", inPieces) }),
+      heddleQuick: cpu("heddleQuick", heddle.server, { ...oneByOne, run: () => heddle.run(quick) }),
+      rawQuick: cpu("rawQuick", raw, { ...oneByOne, run: () => raw.ask("commit", quick) }),
+      heddleAtOnce: cpu("heddleAtOnce", heddle.server, { ...together, run: () => heddle.run(many) }),
+      rawAtOnce: cpu("rawAtOnce", raw, { ...together, run: () => raw.ask("commit", many) }),
+      sdk: cpu("sdk", sdk, { ...together, run: () => sdk.ask("calls", { runs: atOnce, calls }) }),
       token: () => heddle.tokens(),
       commit: () => commit(),
     };
@@ -131,6 +133,18 @@ export const engine: Scenario = {
     ];
   },
 };
+
+/** What a subject does in a round. */
+interface Turn {
+  /** At once. */
+  readonly runs: number;
+  /** One after the other. */
+  readonly times: number;
+  /** So many more before them do not count. */
+  readonly before: number;
+  /** How long it took. */
+  run(): Promise<number>;
+}
 
 async function inTurn(times: number, run: () => Promise<number>): Promise<number> {
   let ms = 0;
