@@ -4,6 +4,7 @@ import type { ThreadKey } from "../log/event-log.js";
 import type { Model, ModelMessage, ModelUsage } from "../model/model.js";
 import type { RunRecorder } from "../recorder/run-recorder.js";
 import type { ThreadDraft } from "../recorder/thread-draft.js";
+import { ForkedMap } from "../thread/forked-map.js";
 import { RunCompletedSchema, type RunDocument, type RunOptions, type Usage, UsageSchema } from "../thread/schema.js";
 import type { ToolRegistry } from "../tool/registry.js";
 import type { ToolDefinition } from "../tool/tool.js";
@@ -81,7 +82,7 @@ export class Run {
   #onLost: ((error: Error) => void) | undefined;
   /** Few: the reply that is asked for, and the calls of one reply. */
   readonly #scopes: Scope[] = [];
-  readonly #calls = new Map<string, Scope>();
+  readonly #calls = new ForkedMap<string, Scope>();
   #question: AbortController | undefined;
   #usage: Usage | undefined;
   /** Where it stood when its options were asked for. */

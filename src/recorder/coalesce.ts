@@ -7,6 +7,7 @@
 // What a reader can rely on, per subject: the text of each lane is what was pushed, and the lanes keep their order, down to
 // the unit. (A half of a surrogate pair waits for its other half, and then counts as pushed with it.)
 import { behindTurn } from "../thread/behind-turn.js";
+import { ForkedMap } from "../thread/forked-map.js";
 import { limits } from "../thread/limits.js";
 import { splitToUtf8Bytes, utf8Bytes } from "../thread/text.js";
 
@@ -53,7 +54,7 @@ export const coalescing = {
 
 export class Coalescer<Of = unknown> {
   readonly #options: Required<CoalescerOptions<Of>>;
-  readonly #buffers = new Map<string, Buffered<Of>>();
+  readonly #buffers = new ForkedMap<string, Buffered<Of>>();
   #isClosed = false;
 
   constructor(options: CoalescerOptions<Of>) {

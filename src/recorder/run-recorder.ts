@@ -4,6 +4,7 @@
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import type { ThreadKey } from "../log/event-log.js";
 import { newEvent, subjectId, type ThreadEvent, type ThreadEventInit } from "../thread/event.js";
+import { ForkedMap } from "../thread/forked-map.js";
 import { limits } from "../thread/limits.js";
 import type { ContentChunk, ContentRole } from "../thread/schema.js";
 import { utf8Bytes } from "../thread/text.js";
@@ -50,7 +51,7 @@ export class RunRecorder {
   /** Text with the delta that its lane began with: everything but the text is the same in all of them. */
   readonly #coalescer: Coalescer<DeltaInit>;
   /** Of calls whose input is still streaming. */
-  readonly #inputBytes = new Map<string, number>();
+  readonly #inputBytes = new ForkedMap<string, number>();
   /** Calls whose input is not on the stream whole. */
   readonly #truncated = new Set<string>();
   /** What text of which subject could not be stored. */

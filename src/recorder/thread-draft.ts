@@ -36,7 +36,7 @@ export class ThreadDraft implements ThreadView {
   document: ThreadDocument;
   readonly frames: Buffer[] = [];
   readonly bodies: BodyWrite[] = [];
-  /** Calls whose documents changed, each as often as it did. */
+  /** Calls whose documents changed, as they are since. One may be there more than once: the last counts. */
   readonly touched: OpenCall[] = [];
   #bytes = 0;
 
@@ -176,7 +176,7 @@ export class ThreadDraft implements ThreadView {
 
   #fold(event: ThreadEvent): void {
     const touched = this.state.apply(event);
-    if (touched) this.touched.push(touched);
+    if (touched) this.#noteTouched(touched);
     const { payload } = event;
     switch (payload.case) {
       case "runStarted":
@@ -206,7 +206,14 @@ export class ThreadDraft implements ThreadView {
   /** The document of an open call is now this. */
   #touch(open: OpenCall): void {
     this.state.calls.set(open.call.id, open);
-    this.touched.push(open);
+    this.#noteTouched(open);
+  }
+
+  /** Most often it is the call that was touched last. */
+  #noteTouched(open: OpenCall): void {
+    const last = this.touched.length - 1;
+    if (last >= 0 && this.touched[last]!.call.id === open.call.id) this.touched[last] = open;
+    else this.touched.push(open);
   }
 
   #addChunk(arriving: Arriving): void {

@@ -16,10 +16,18 @@ export type StoredPayload = Extract<Payload, { case: StoredCase }>;
 export type CallPayload = Extract<Payload, { case: `toolCall${string}` }>;
 export type ProcessPayload = Extract<Payload, { case: `process${string}` }>;
 
-const controlCases: ReadonlySet<string> = new Set<ControlCase>(["ready", "caughtUp", "heartbeat", "closing"]);
-
-export const isStored = (payload: Payload): payload is StoredPayload =>
-  payload.case !== undefined && !controlCases.has(payload.case);
+export function isStored(payload: Payload): payload is StoredPayload {
+  switch (payload.case) {
+    case undefined:
+    case "ready":
+    case "caughtUp":
+    case "heartbeat":
+    case "closing":
+      return false;
+    default:
+      return true;
+  }
+}
 
 export const isCallPayload = (payload: Payload): payload is CallPayload =>
   payload.case?.startsWith("toolCall") ?? false;
