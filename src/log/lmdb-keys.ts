@@ -42,9 +42,9 @@ export const mapKey = (thread: Buffer): string => thread.toString("latin1");
 
 export const callIndexKey = (tenant: string, callId: ToolCallId): Buffer => tenantAndId(tenant, callId);
 
-/** The same for a call of this thread. */
-export function callIndexKeyOf(thread: Buffer, callId: ToolCallId): Buffer {
-  const key = Buffer.from(thread); // A tenant and an id, too.
+/** The same for a call of this thread, whose key has the tenant and an id in the same places. */
+export function callIndexKeyIn(thread: Buffer, callId: ToolCallId): Buffer {
+  const key = Buffer.from(thread);
   writeId(key, callId, key.length - idBytes);
   return key;
 }
@@ -59,13 +59,18 @@ export function callKey(thread: Buffer, createdSequence: bigint, callId?: ToolCa
 }
 
 export function bodyKey(thread: Buffer, body: { callId: ToolCallId; contentId: string }, offset: number): Buffer {
-  const key = bodyPrefix(thread, body, sequenceBytes);
+  if (!Number.isInteger(offset)) throw unchecked("An offset");
+  const key = bodyName(thread, body, sequenceBytes);
   writeNumber(key, offset, key.length - sequenceBytes);
   return key;
 }
 
-/** What all pieces of a body begin with. `room`: for what follows. */
-export function bodyPrefix(thread: Buffer, body: { callId: ToolCallId; contentId: string }, room = 0): Buffer {
+/** What all pieces of a body begin with. */
+export const bodyPrefix = (thread: Buffer, body: { callId: ToolCallId; contentId: string }): Buffer =>
+  bodyName(thread, body, 0);
+
+/** With room for so many bytes behind it. */
+function bodyName(thread: Buffer, body: { callId: ToolCallId; contentId: string }, room: number): Buffer {
   const contentId = nameOf(body.contentId, "content_id");
   const key = Buffer.allocUnsafe(thread.length + idBytes + 1 + contentId.length + room);
   key.set(thread);
@@ -114,7 +119,7 @@ export const callOf = (key: Buffer): ToolCallId => idAt(key, key.length - idByte
 /** Where a call of the thread stands: the value of the call index. */
 export function encodePlace(thread: Buffer, createdSequence: bigint): Buffer {
   const place = Buffer.allocUnsafe(idBytes + sequenceBytes);
-  thread.copy(place, 0, thread.length - idBytes);
+  thread.copy(place, 0, thread.length - idBytes); // Its id.
   writeSequence(place, createdSequence, idBytes);
   return place;
 }
@@ -148,7 +153,7 @@ function writeSequence(key: Buffer, sequence: bigint, at: number): void {
 
 const largestNumber = BigInt(Number.MAX_SAFE_INTEGER);
 
-/** Contract: an integer from 0 to 2^53 − 1. */
+/** Contract: an integer from 0 to 2^64 − 1. */
 function writeNumber(key: Buffer, value: number, at: number): void {
   key.writeUInt32BE(Math.floor(value / 2 ** 32), at);
   key.writeUInt32BE(value >>> 0, at + 4);
@@ -160,10 +165,10 @@ function writeId(key: Buffer, id: string, at: number): void {
   for (let from = 0; from < id.length; from += 2) {
     if (id.charCodeAt(from) === hyphen) from++;
     const byte = (digitOf(id, from) << 4) | digitOf(id, from + 1);
-    if (byte < 0 || to === at + idBytes) throw unchecked();
+    if (byte < 0 || to === at + idBytes) throw unchecked("An id");
     key[to++] = byte;
   }
-  if (to !== at + idBytes) throw unchecked();
+  if (to !== at + idBytes) throw unchecked("An id");
 }
 
 const hyphen = 0x2d;
@@ -175,7 +180,8 @@ function digitOf(id: string, at: number): number {
 
 const digits = Int8Array.from({ length: 0x80 }, (_, unit) => "0123456789abcdef".indexOf(String.fromCharCode(unit)));
 
-const unchecked = (): HeddleError => new HeddleError("internal", "An id that was never checked reached the store");
+const unchecked = (what: string): HeddleError =>
+  new HeddleError("internal", `${what} that was never checked reached the store`);
 
 function nameOf(text: string, field: string): Buffer {
   const name = Buffer.from(text, "utf8");

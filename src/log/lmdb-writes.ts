@@ -4,7 +4,7 @@ import { bodyOperations } from "./body-pieces.js";
 import { seal } from "./checksum.js";
 import type { Operation, Write } from "./commit-queue.js";
 import type { AppendBatch, CallWrite } from "./event-log.js";
-import { callIndexKey, callIndexKeyOf, callKey, callOf, encodePlace, endOf, eventKey, threadOf } from "./lmdb-keys.js";
+import { callIndexKey, callIndexKeyIn, callKey, callOf, encodePlace, endOf, eventKey, threadOf } from "./lmdb-keys.js";
 import type { TableName, Tables } from "./lmdb-tables.js";
 import { packSegments } from "./segment.js";
 
@@ -35,7 +35,7 @@ function addCall(operations: Operation[], thread: Buffer, head: bigint, call: Ca
   // It was indexed with its first document, which came with its Created.
   if (call.createdSequence <= head) return;
   const place = seal(encodePlace(thread, call.createdSequence));
-  operations.push({ table: "callIndex", key: callIndexKeyOf(thread, call.callId), value: place });
+  operations.push({ table: "callIndex", key: callIndexKeyIn(thread, call.callId), value: place });
 }
 
 export const removeWrite = (thread: Buffer, tombstone: Uint8Array): Write => [

@@ -36,19 +36,23 @@ function shownTools(tools: ToolRegistry): ModelRequest["tools"] {
   return made;
 }
 
-/** How much of a run's conversation has only names of these tools: it grows, and is looked through with every step. */
-const known = new WeakMap<readonly ModelMessage[], { readonly tools: ToolRegistry; readonly messages: number }>();
+/**
+ * How much of a run's conversation is known to have only names of these tools: it grows, and is asked about with every step. From the
+ * first other name on it is looked through each time.
+ */
+const lookedThrough = new WeakMap<readonly ModelMessage[], { readonly tools: ToolRegistry; readonly count: number }>();
 
 /** A model may have called a tool by a name that no provider would take back. */
 function withKnownNames({ tools, messages }: Run): ModelMessage[] {
-  const before = known.get(messages);
-  let at = before?.tools === tools ? before.messages : 0;
-  while (at < messages.length && isKnown(messages[at]!, tools)) at++;
-  known.set(messages, { tools, messages: at });
-  return at === messages.length ? messages.slice() : messages.map((one) => (isKnown(one, tools) ? one : renamed(one)));
+  const before = lookedThrough.get(messages);
+  let count = before?.tools === tools ? before.count : 0;
+  while (count < messages.length && hasKnownNames(messages[count]!, tools)) count++;
+  lookedThrough.set(messages, { tools, count });
+  if (count === messages.length) return messages.slice();
+  return messages.map((message) => (hasKnownNames(message, tools) ? message : renamed(message)));
 }
 
-const isKnown = (message: ModelMessage, tools: ToolRegistry): boolean =>
+const hasKnownNames = (message: ModelMessage, tools: ToolRegistry): boolean =>
   message.role !== "assistant" || message.calls.every(({ name }) => tools.get(name) !== undefined);
 
 function renamed(message: ModelMessage): ModelMessage {

@@ -163,19 +163,30 @@ export class CallReport {
   }
 }
 
+const scopeOf = Symbol("scope");
+
+/** Made when it is asked for. A property of its own, so that a tool can hand on a copy with changes, and one getter for all. */
+const signal: PropertyDescriptor & ThisType<ReportContext> = {
+  get() {
+    return this[scopeOf].signal;
+  },
+  enumerable: true,
+};
+
 /**
- * Its signal is made when it is asked for. A class, because a getter of an object literal is defined anew with each object: V8 then makes
- * a shape for each, which takes longer than all else here and lives until the next major collection.
+ * Written out as a class: for an object literal with a getter of its own V8 makes a new shape each time, which takes longer than all else
+ * here and lives until the next major collection.
  */
 class ReportContext implements ToolContext {
   readonly toolCallId: string;
   readonly threadId: string;
+  declare readonly signal: AbortSignal;
   readonly workspace: string | undefined;
   readonly progress: ToolContext["progress"];
   readonly phase: ToolContext["phase"];
   readonly plan: ToolContext["plan"];
   readonly output: ToolContext["output"];
-  readonly #scope: ReportedCall["scope"];
+  readonly [scopeOf]: ReportedCall["scope"];
 
   constructor(scope: ReportedCall["scope"], parts: Omit<ToolContext, "signal">) {
     this.toolCallId = parts.toolCallId;
@@ -185,11 +196,8 @@ class ReportContext implements ToolContext {
     this.phase = parts.phase;
     this.plan = parts.plan;
     this.output = parts.output;
-    this.#scope = scope;
-  }
-
-  get signal(): AbortSignal {
-    return this.#scope.signal;
+    this[scopeOf] = scope;
+    Object.defineProperty(this, "signal", signal);
   }
 }
 

@@ -2,6 +2,7 @@
 import { create } from "@bufbuild/protobuf";
 import type { Model } from "../model/model.js";
 import { invalidField } from "../thread/errors.js";
+import type { EveryField } from "../thread/every-field.js";
 import { limits } from "../thread/limits.js";
 import {
   ApprovalMode,
@@ -33,8 +34,7 @@ export type IsTool = (name: string) => boolean;
 export function resolveOptions(asked: RunOptions | undefined, defaults: RunDefaults, isTool: IsTool): RunOptions {
   const options = asked ?? create(RunOptionsSchema);
   check(options, isTool);
-  // Written out: every step of the run looks at them, and a copy of whatever shape came makes a new shape with every run.
-  const resolved: { [Name in keyof Required<RunOptions>]: RunOptions[Name] } = {
+  const resolved: EveryField<RunOptions> = {
     $typeName: options.$typeName,
     model: options.model || defaults.model,
     instructions: options.instructions || defaults.instructions,

@@ -180,7 +180,7 @@ export class Run {
   stored(): Promise<unknown> {
     const underWay = this.#underWay;
     this.#underWay = [];
-    if (underWay.length === 1) return underWay[0]!;
+    if (underWay.length === 1) return underWay[0]!; // goOnWhile hears of its failure, too.
     const all = Promise.all(underWay);
     all.catch(() => {}); // Heard when it is waited for.
     return all;

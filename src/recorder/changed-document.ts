@@ -1,9 +1,6 @@
-// Documents with some fields changed. The copies are written out, with a place for every field: most appends make one, and a copy of
-// whatever shape came is dear, and makes a new shape for whatever looks at it afterwards.
+// Documents with some fields changed, written out (thread/every-field.ts): most appends make one.
+import type { EveryField } from "../thread/every-field.js";
 import type { RunDocument, ThreadDocument } from "../thread/schema.js";
-
-/** The optional ones too: the compiler names a field that was added and is not written out. */
-type EveryField<Value> = { [Name in keyof Required<Value>]: Value[Name] };
 
 export function changedThread(document: ThreadDocument, changes: Partial<ThreadDocument>): ThreadDocument {
   const next: EveryField<ThreadDocument> = {

@@ -11,27 +11,27 @@ import { ForkedMap } from "../thread/forked-map.js";
 import { limits } from "../thread/limits.js";
 import { splitToUtf8Bytes, utf8Bytes } from "../thread/text.js";
 
-export interface Delta<Of = unknown> {
+export interface Delta<Origin = unknown> {
   readonly lane: string;
   /** Never empty; at most `deltaBytes` of UTF-8; no surrogate pair is cut. */
   readonly text: string;
-  /** That of the piece with which the text began. */
-  readonly of: Of;
+  /** That of a piece of the lane. */
+  readonly origin: Origin;
 }
 
-export interface Piece<Of = unknown> {
+export interface Piece<Origin = unknown> {
   readonly subject: string;
   /** Among those of its subject. */
   readonly lane: string;
   readonly text: string;
-  /** Whatever the lane's text is to be told with. The same in all pieces of a lane. */
-  readonly of: Of;
+  /** What the text came with, and is told with. The same in all pieces of a lane. */
+  readonly origin: Origin;
 }
 
 /** Runs something once, later. Gives back what calls it off. */
 export type Schedule = (ms: number, run: () => void) => () => void;
 
-export interface CoalescerOptions<Of> {
+export interface CoalescerOptions<Origin> {
   /** The longest that a piece waits. */
   readonly windowMs?: number;
   /** A subject that holds this much flushes at once. In UTF-8. */
@@ -42,7 +42,7 @@ export interface CoalescerOptions<Of> {
   readonly deltaBytes?: number;
   readonly schedule?: Schedule;
   /** Contract: takes the deltas in this order and does not throw. May push and flush. */
-  readonly emit: (subject: string, deltas: readonly Delta<Of>[]) => void;
+  readonly emit: (subject: string, deltas: readonly Delta<Origin>[]) => void;
 }
 
 export const coalescing = {
@@ -52,22 +52,22 @@ export const coalescing = {
   deltaBytes: limits.deltaBytes,
 } as const;
 
-export class Coalescer<Of = unknown> {
-  readonly #options: Required<CoalescerOptions<Of>>;
-  readonly #buffers = new ForkedMap<string, Buffered<Of>>();
+export class Coalescer<Origin = unknown> {
+  readonly #options: Required<CoalescerOptions<Origin>>;
+  readonly #buffers = new ForkedMap<string, Buffered<Origin>>();
   #isClosed = false;
 
-  constructor(options: CoalescerOptions<Of>) {
+  constructor(options: CoalescerOptions<Origin>) {
     this.#options = { ...coalescing, schedule: byTimer, ...options };
   }
 
   /** Empty text, and text after `close`, is dropped. */
-  push({ subject, lane, text, of }: Piece<Of>): void {
+  push({ subject, lane, text, origin }: Piece<Origin>): void {
     if (this.#isClosed || text === "") return;
     const buffer = this.#bufferOf(subject);
-    const whole = withoutHalf(buffer, { lane, text, of });
+    const whole = withoutHalf(buffer, { lane, text, origin });
     if (whole === "") return;
-    append(buffer, { lane, text: whole, of });
+    append(buffer, { lane, text: whole, origin });
     const isFirst = !buffer.lanes.includes(lane);
     if (isFirst) buffer.lanes.push(lane);
     if (isFirst || this.#isFull(buffer)) this.#emit(subject, buffer);
@@ -95,7 +95,7 @@ export class Coalescer<Of = unknown> {
     this.flushAll();
   }
 
-  #bufferOf(subject: string): Buffered<Of> {
+  #bufferOf(subject: string): Buffered<Origin> {
     let buffer = this.#buffers.get(subject);
     if (!buffer) {
       buffer = { pending: [], bytes: 0, lanes: [], halves: [], callOff: undefined };
@@ -104,15 +104,15 @@ export class Coalescer<Of = unknown> {
     return buffer;
   }
 
-  #isFull({ bytes, pending }: Buffered<Of>): boolean {
+  #isFull({ bytes, pending }: Buffered<Origin>): boolean {
     return bytes >= this.#options.maxBytes || pending.length >= this.#options.maxDeltas;
   }
 
-  #openWindow(subject: string, buffer: Buffered<Of>): () => void {
+  #openWindow(subject: string, buffer: Buffered<Origin>): () => void {
     return this.#options.schedule(this.#options.windowMs, () => this.#endWindow(subject, buffer));
   }
 
-  #endWindow(subject: string, buffer: Buffered<Of>): void {
+  #endWindow(subject: string, buffer: Buffered<Origin>): void {
     buffer.callOff = undefined;
     buffer.lanes = [...new Set(buffer.pending.map(({ lane }) => lane))];
     if (buffer.pending.length > 0) {
@@ -124,10 +124,10 @@ export class Coalescer<Of = unknown> {
     }
   }
 
-  #emit(subject: string, buffer: Buffered<Of>): void {
-    const deltas: Delta<Of>[] = [];
-    for (const { lane, text: whole, of } of buffer.pending)
-      for (const text of splitToUtf8Bytes(whole, this.#options.deltaBytes)) deltas.push({ lane, text, of });
+  #emit(subject: string, buffer: Buffered<Origin>): void {
+    const deltas: Delta<Origin>[] = [];
+    for (const { lane, text: whole, origin } of buffer.pending)
+      for (const text of splitToUtf8Bytes(whole, this.#options.deltaBytes)) deltas.push({ lane, text, origin });
     buffer.pending = [];
     buffer.bytes = 0;
     if (deltas.length > 0) this.#options.emit(subject, deltas);
@@ -135,24 +135,24 @@ export class Coalescer<Of = unknown> {
 }
 
 /** What a subject has waiting. Its lanes are few: they are looked through one by one. */
-interface Buffered<Of> {
+interface Buffered<Origin> {
   /** In the order pushed; neighbours are of different lanes. */
-  pending: Waiting<Of>[];
+  pending: Waiting<Origin>[];
   bytes: number;
   /** Those that are not new in this window. */
   lanes: string[];
   /** First halves of surrogate pairs: at most one unit a lane. */
-  readonly halves: Waiting<Of>[];
+  readonly halves: Waiting<Origin>[];
   callOff: (() => void) | undefined;
 }
 
-interface Waiting<Of> {
+interface Waiting<Origin> {
   readonly lane: string;
   text: string;
-  readonly of: Of;
+  readonly origin: Origin;
 }
 
-function append<Of>(buffer: Buffered<Of>, piece: Waiting<Of>): void {
+function append<Origin>(buffer: Buffered<Origin>, piece: Waiting<Origin>): void {
   const last = buffer.pending.at(-1);
   if (last?.lane === piece.lane) last.text += piece.text;
   else buffer.pending.push(piece);
@@ -160,12 +160,12 @@ function append<Of>(buffer: Buffered<Of>, piece: Waiting<Of>): void {
 }
 
 /** The lane's text up to a half of a surrogate pair at its end, which waits for its other half. */
-function withoutHalf<Of>({ halves }: Buffered<Of>, { lane, text, of }: Waiting<Of>): string {
+function withoutHalf<Origin>({ halves }: Buffered<Origin>, { lane, text, origin }: Waiting<Origin>): string {
   const before = halves.findIndex((half) => half.lane === lane);
   const joined = before < 0 ? text : halves.splice(before, 1)[0]!.text + text;
   const last = joined.charCodeAt(joined.length - 1);
   const isHalf = last >= 0xd800 && last <= 0xdbff;
-  if (isHalf) halves.push({ lane, text: joined.slice(-1), of });
+  if (isHalf) halves.push({ lane, text: joined.slice(-1), origin });
   return isHalf ? joined.slice(0, -1) : joined;
 }
 

@@ -1,6 +1,7 @@
 // Makes a writer's event fit to be stored: what the server knows is filled in, what people read is cleaned (T5), what is
 // secret is taken out. The event has been checked, and is allowed where things stand.
 import { isCallPayload, type StoredPayload, type ThreadEvent } from "../thread/event.js";
+import type { EveryField } from "../thread/every-field.js";
 import { limits } from "../thread/limits.js";
 import { type OpenCall, totalOutput } from "../thread/open-call.js";
 import {
@@ -178,19 +179,12 @@ function completed(payload: StoredPayload, event: ThreadEvent, on: ThreadView): 
   }
 }
 
-/** The optional ones too: the compiler names a field that was added and is not written out. */
-type EveryField<Value> = { [Name in keyof Required<Value>]: Value[Name] };
-
 interface Cleaning {
   readonly call: OpenCall | undefined;
   readonly line: (text: string) => string;
   readonly cut: (text: string, units: number) => string;
 }
 
-/**
- * Written out: a copy that gets fields which the original does not have costs a hundred times as much, and so does every look at it
- * afterwards.
- */
 function completedEnd(
   end: ToolCallComplete,
   { time }: ThreadEvent,

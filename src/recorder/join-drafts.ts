@@ -4,7 +4,7 @@ import { encode } from "../thread/encode.js";
 import { ForkedMap } from "../thread/forked-map.js";
 import type { ToolCallId } from "../thread/ids.js";
 import type { OpenCall } from "../thread/open-call.js";
-import { ThreadDocumentSchema, type ToolCallDocument, ToolCallDocumentSchema } from "../thread/schema.js";
+import { ThreadDocumentSchema, ToolCallDocumentSchema } from "../thread/schema.js";
 import { isBusy, type ThreadDraft, type ThreadView } from "./thread-draft.js";
 
 /** Everything that consecutive drafts add to the thread they began on, as one append. */
@@ -43,5 +43,5 @@ const callWrite = ({ call, contents, claim }: OpenCall): CallWrite => ({
       receivedBytes: BigInt(receivedBytes),
     })),
     claim,
-  } as ToolCallDocument),
+  }),
 });

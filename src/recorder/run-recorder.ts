@@ -75,7 +75,7 @@ export class RunRecorder {
       emit: (subject, deltas) =>
         this.#store(
           subject,
-          deltas.map(({ of, text }) => withText(of, text)),
+          deltas.map(({ origin, text }) => withText(origin, text)),
         ),
     });
   }
@@ -85,7 +85,7 @@ export class RunRecorder {
     const text = payload.value.text ?? "";
     const subject = subjectOf(payload);
     if (payload.case === "toolCallInputDelta" && !this.#fits(subject, text)) return;
-    this.#coalescer.push({ subject, lane: laneOf(payload), text, of: payload });
+    this.#coalescer.push({ subject, lane: laneOf(payload), text, origin: payload });
   }
 
   /**

@@ -5,7 +5,7 @@ import { type EventViolationDetail, HeddleError } from "../thread/errors.js";
 import { caseName, subjectId, type ThreadEvent } from "../thread/event.js";
 import { encodeFrame, envelopeBytes } from "../thread/frame.js";
 import { limits } from "../thread/limits.js";
-import { type OpenCall, withProviderCallId } from "../thread/open-call.js";
+import { type OpenCall, withClaim, withProviderCallId } from "../thread/open-call.js";
 import type { ClaimDocument, ContentChunk, RunDocument, ThreadDocument } from "../thread/schema.js";
 import type { ThreadState, Violation } from "../thread/state.js";
 import { cleanSummary } from "../thread/summary.js";
@@ -143,7 +143,7 @@ export class ThreadDraft implements ThreadView {
   noteClaim(callId: string, claim: ClaimDocument): void {
     const open = this.state.calls.get(callId);
     if (!open) return;
-    this.#touch({ ...open, claim });
+    this.#touch(withClaim(open, claim));
   }
 
   /** What the open run of Heddle's own needs to go on after a restart. */

@@ -14,6 +14,7 @@ import {
   ToolSourceSchema,
 } from "../../gen/heddle/v1/tool_call_pb.js";
 import type { CallPayload, ThreadEvent } from "./event.js";
+import type { EveryField } from "./every-field.js";
 import { durationBetween } from "./time.js";
 import { type CallState, callStep, callTransitions, wireState } from "./tool-call.js";
 
@@ -69,11 +70,7 @@ export function createdCall(event: ThreadEvent, created: Created): OpenCall {
   return copyOfOpen({ state: "created", call, contents: [], outputBytes: {}, inputDeltaBytes: 0 });
 }
 
-/**
- * Written out, and with a place for everything that may come: each event copies its call, and a copy of whatever shape came is ten times
- * slower.
- */
-function copyOf(call: ToolCall): ToolCall {
+function copyOf(call: ToolCall): EveryField<ToolCall> {
   return {
     $typeName: call.$typeName,
     id: call.id,
@@ -134,6 +131,13 @@ export function withProviderCallId(open: OpenCall, providerCallId: string): Open
   const next = copyOfOpen(open);
   next.call = copyOf(open.call);
   next.call.providerCallId = providerCallId;
+  return next;
+}
+
+/** The call with a client's hold on it. */
+export function withClaim(open: OpenCall, claim: ClaimDocument): OpenCall {
+  const next = copyOfOpen(open);
+  next.claim = claim;
   return next;
 }
 

@@ -5,15 +5,8 @@ export const timestampMs = ({ seconds, nanos }: Timestamp): number => Number(sec
 
 export function timestampFromMs(ms: number): Timestamp {
   const seconds = Math.floor(ms / 1000);
-  return timestamp(BigInt(seconds), (ms - seconds * 1000) * 1_000_000);
+  return { $typeName: "google.protobuf.Timestamp", seconds: BigInt(seconds), nanos: (ms - seconds * 1000) * 1_000_000 };
 }
-
-/** As `create` makes it, and written out: every event has one. */
-export const timestamp = (seconds: bigint, nanos: number): Timestamp => ({
-  $typeName: "google.protobuf.Timestamp",
-  seconds,
-  nanos,
-});
 
 const duration = (seconds: number, nanos: number): Duration => ({
   $typeName: "google.protobuf.Duration",
@@ -47,7 +40,10 @@ export const isTimestamp = ({ seconds, nanos }: Timestamp): boolean =>
 export const isSpan = ({ seconds, nanos }: Duration): boolean =>
   seconds >= 0n && seconds <= maxDurationSeconds && nanos >= 0 && nanos < nanosPerSecond;
 
-/** Undefined when either end is not known; never negative, for clocks that step back, and never too long to be shown. */
+/**
+ * Undefined when either end is not known; never negative, for clocks that step back, and never too long to be shown. Contract: both are
+ * times (`isTimestamp`).
+ */
 export function durationBetween(start: Timestamp | undefined, end: Timestamp | undefined): Duration | undefined {
   if (!start || !end) return undefined;
   const nanos = end.nanos - start.nanos;

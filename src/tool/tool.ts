@@ -120,7 +120,7 @@ export interface PlanLine {
   readonly status: "pending" | "in_progress" | "completed";
 }
 
-/** What a tool is given beside its input. What it reports after its end is dropped. A copy of it made with `...` has no signal. */
+/** What a tool is given beside its input. What it reports after its end is dropped. */
 export interface ToolContext {
   readonly toolCallId: string;
   readonly threadId: string;

@@ -2,7 +2,8 @@
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { z } from "zod";
 import { boundedForModel } from "../../src/loop/model-text.js";
-import { OutputStream, ToolCallPhase } from "../../src/thread/schema.js";
+import { OutputStream, ToolCallOutcome, ToolCallPhase } from "../../src/thread/schema.js";
+import type { ToolContext } from "../../src/tool/tool.js";
 import { called, play, replies, said, tool, valuesOf } from "../support/agent.js";
 import { useCores } from "../support/core.js";
 
@@ -31,6 +32,24 @@ test("output of both streams, with offsets of its own each", async () => {
   ).toBe("één\nzwei\n");
   expect(text(OutputStream.STDERR)).toMatchObject([{ offset: 0n, text: "oops\n" }]);
   expect(valuesOf(events, "toolCallComplete")[0]).toMatchObject({ exitCode: 2, outputBytes: 16n });
+});
+
+test.each<[string, (context: ToolContext) => ToolContext]>([
+  ["as it is", (context) => context],
+  ["copied with changes", (context) => ({ ...context, progress() {} })],
+  ["without a part", ({ progress, ...rest }) => ({ progress, ...rest })],
+  ["as a prototype", (context) => Object.create(context) as ToolContext],
+  ["behind a proxy", (context) => new Proxy(context, {})],
+])("a context that is handed on %s keeps its signal", async (_, handedOn) => {
+  const { events } = await playTool(
+    (_input, context) => {
+      const { signal } = handedOn(context);
+      expect(signal).toBe(context.signal);
+      return new Promise((_resolve, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
+    },
+    { toolTimeoutMs: 20 },
+  );
+  expect(valuesOf(events, "toolCallComplete")[0]).toMatchObject({ outcome: ToolCallOutcome.TIMED_OUT });
 });
 
 test("a context whose methods are taken apart works all the same", async () => {

@@ -312,9 +312,7 @@ describe("limits", () => {
         },
         onError: () => {},
       });
-      failure = await full
-        .run({ ...context, signal: context.signal, title: "x", prompt: "x", onProgress: () => {} })
-        .catch((error) => error);
+      failure = await full.run({ ...context, title: "x", prompt: "x", onProgress: () => {} }).catch((error) => error);
       return {};
     });
     const server = core({ model, tools: [hold], delegation });

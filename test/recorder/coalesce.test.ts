@@ -1,3 +1,4 @@
+import { setImmediate as turn } from "node:timers/promises";
 import fc from "fast-check";
 import { describe, expect, test, vi } from "vitest";
 import { Coalescer, type CoalescerOptions, coalescing, type Delta, type Piece } from "../../src/recorder/coalesce.js";
@@ -20,7 +21,8 @@ function setUp(options: Partial<CoalescerOptions<string>> = {}) {
     clock,
     coalescer,
     emits,
-    push: (subject: string, lane: string, text: string) => coalescer.push({ subject, lane, text, of: `of ${lane}` }),
+    push: (subject: string, lane: string, text: string) =>
+      coalescer.push({ subject, lane, text, origin: `of ${lane}` }),
     /** Each emit as `lane:text|lane:text`. */
     told: () => emits.map(({ deltas }) => deltas.map(({ lane, text }) => `${lane}:${text}`).join("|")),
   };
@@ -110,18 +112,19 @@ describe("the window", () => {
     ]);
   });
 
-  test("runs on real timers when it is given none", () => {
-    vi.useFakeTimers();
+  test("runs on real timers when it is given none", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     try {
       const texts: string[] = [];
       const coalescer = new Coalescer({ emit: (_, deltas) => texts.push(...deltas.map(({ text }) => text)) });
-      for (const text of ["a", "b", "c"]) coalescer.push({ subject: "call", lane: "out", text, of: 0 });
+      for (const text of ["a", "b", "c"]) coalescer.push({ subject: "call", lane: "out", text, origin: 0 });
+      await turn();
       vi.advanceTimersByTime(coalescing.windowMs);
       expect(texts).toEqual(["a", "bc"]);
-      coalescer.push({ subject: "call", lane: "out", text: "d", of: 0 });
+      coalescer.push({ subject: "call", lane: "out", text: "d", origin: 0 });
       coalescer.close();
       expect(texts).toEqual(["a", "bc", "d"]);
-      vi.runAllTimers(); // The end of the turn, which is not taken back.
+      await turn();
       expect(vi.getTimerCount()).toBe(0);
       expect(texts).toEqual(["a", "bc", "d"]);
     } finally {
@@ -250,14 +253,14 @@ describe("halves of a surrogate pair", () => {
     expect(emits).toEqual([]);
     expect(clock.waiting).toBe(0);
     coalescer.flush("call");
-    expect(emits.map(({ deltas }) => deltas)).toEqual([[{ lane: "out", text: high, of: "of out" }]]);
+    expect(emits.map(({ deltas }) => deltas)).toEqual([[{ lane: "out", text: high, origin: "of out" }]]);
   });
 
   test("a first half without its second is given out with what follows", () => {
     const { push, emits } = setUp();
     push("call", "out", high);
     push("call", "out", "x");
-    expect(emits[0]!.deltas).toEqual([{ lane: "out", text: `${high}x`, of: "of out" }]);
+    expect(emits[0]!.deltas).toEqual([{ lane: "out", text: `${high}x`, origin: "of out" }]);
   });
 });
 
@@ -271,7 +274,7 @@ const subject = fc.constantFrom("one", "two");
 const lane = fc.constantFrom("out", "err", "input");
 
 const pieceWith = (text: fc.Arbitrary<string>): fc.Arbitrary<Piece<string>> =>
-  fc.record({ subject, lane, text }).map((piece) => ({ ...piece, of: `of ${piece.lane}` }));
+  fc.record({ subject, lane, text }).map((piece) => ({ ...piece, origin: `of ${piece.lane}` }));
 
 const stepsWith = (text: fc.Arbitrary<string>): fc.Arbitrary<Step[]> =>
   fc.array(
@@ -306,7 +309,7 @@ const pushed = (steps: readonly Step[]): Piece<string>[] =>
 const units = (pieces: readonly Piece<string>[], whose: string): string[] =>
   pieces
     .filter(({ subject }) => subject === whose)
-    .flatMap(({ lane, text, of }) => text.split("").map((unit) => `${lane} ${of} ${unit}`));
+    .flatMap(({ lane, text, origin }) => text.split("").map((unit) => `${lane} ${origin} ${unit}`));
 
 const given = (emits: ReturnType<typeof setUp>["emits"]): Piece<string>[] =>
   emits.flatMap(({ subject, deltas }) => deltas.map((delta) => ({ subject, ...delta })));
