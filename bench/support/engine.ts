@@ -52,14 +52,19 @@ export function busyModel(settled: () => Promise<void>): Model {
 export class AppendsUnderWay {
   #count = 0;
   #onSettled: () => void = () => {};
+  /** Where nobody waits for them, they are not counted: that costs something too. */
+  isWatched = true;
 
-  begun(): void {
+  /** Returns what to call when it is stored. */
+  begun(): (() => void) | undefined {
+    if (!this.isWatched) return undefined;
     this.#count++;
+    return this.#stored;
   }
 
-  stored(): void {
+  readonly #stored = (): void => {
     if (--this.#count === 0) this.#onSettled();
-  }
+  };
 
   /** Contract: one waits at a time. What was said in this turn has begun when the turn is over. */
   readonly settled = async (): Promise<void> => {

@@ -23,16 +23,12 @@ export async function openOutputProducer({ threads }: Pick<BuiltCore, "threads">
   return { threadId, head, record: () => send(line) };
 }
 
-/** The log, with somebody told of every append before it is made, and when it is stored. */
-export function watchAppends(
-  log: EventLog,
-  onAppend: (batch: AppendBatch) => void,
-  onStored?: (batch: AppendBatch) => void,
-): EventLog {
+/** The log, with somebody told of every append before it is made, who can give back what to call when it is stored. */
+export function watchAppends(log: EventLog, onAppend: (batch: AppendBatch) => (() => void) | undefined): EventLog {
   const append: EventLog["append"] = (key, head, batch) => {
-    onAppend(batch);
+    const onStored = onAppend(batch);
     const appended = log.append(key, head, batch);
-    if (onStored) appended.then(() => onStored(batch));
+    if (onStored) appended.then(onStored);
     return appended;
   };
   // Plain and bound once: the bench must not show up in what it measures.
@@ -60,6 +56,7 @@ export async function capturedAppend(dir: string): Promise<AppendBatch> {
   const core = await wire(
     watchAppends(log, (batch) => {
       captured = batch;
+      return undefined;
     }),
   );
   const { record } = await openOutputProducer(core);

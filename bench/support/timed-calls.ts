@@ -32,11 +32,10 @@ export class TimedCalls {
   /** `rawDir`: where the commits by hand go. */
   constructor(log: EventLog, rawDir: string) {
     this.#raw = new RawLmdb(rawDir);
-    this.log = watchAppends(
-      log,
-      (batch) => this.#appends.push(batch),
-      (batch) => this.#stored(batch),
-    );
+    this.log = watchAppends(log, (batch) => {
+      this.#appends.push(batch);
+      return () => this.#stored(batch);
+    });
     this.model = { name: "bench:calls", stream: (request) => this.#stream(request) };
   }
 

@@ -15,14 +15,10 @@ const { log } = await openBuiltCore(dir);
 /** `idle` when a run's last append is made. */
 const bus = new EventEmitter();
 const appends = new AppendsUnderWay();
-const watched = watchAppends(
-  log,
-  (batch) => {
-    appends.begun();
-    if (batch.busy === false) bus.emit("idle");
-  },
-  () => appends.stored(),
-);
+const watched = watchAppends(log, (batch) => {
+  if (batch.busy === false) bus.emit("idle");
+  return appends.begun();
+});
 let tokens: { count: number; intervalMs: number; sentMs: Float64Array } | undefined;
 const busy = busyModel(appends.settled);
 /** Streams tokens where they are asked for, and is busy otherwise. */
@@ -61,6 +57,7 @@ const asks = {
   },
   /** A run in each of the threads, all at once; each with so many calls, one after the other. How long it took. */
   calls: async ({ threadIds, ...work }: Work & { threadIds: readonly string[] }): Promise<number> => {
+    appends.isWatched = work.says === "in pieces";
     const startedAt = performance.now();
     const ended = runsEnded(threadIds.length);
     await Promise.all(threadIds.map((threadId) => sendWork(core, threadId, work)));

@@ -43,15 +43,11 @@ async function recordedAppends(work: Work): Promise<readonly AppendBatch[]> {
   const ended = new Promise<void>((resolve) => {
     end = resolve;
   });
-  const watched = watchAppends(
-    log,
-    (batch) => {
-      appends.begun();
-      recorded.push(batch);
-      if (batch.busy === false) end();
-    },
-    () => appends.stored(),
-  );
+  const watched = watchAppends(log, (batch) => {
+    recorded.push(batch);
+    if (batch.busy === false) end();
+    return appends.begun();
+  });
   const core = await wire(watched, { model: busyModel(appends.settled), tools: [nothingTool] });
   const { id: threadId } = await core.threads.create({ threadId: "", title: "bench", labels: {} });
   await sendWork(core, threadId, work);

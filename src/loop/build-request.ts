@@ -40,15 +40,20 @@ function shownTools(tools: ToolRegistry): ModelRequest["tools"] {
  * How much of a run's conversation is known to have only names of these tools: it grows, and is asked about with every step. From the
  * first other name on it is looked through each time.
  */
-const lookedThrough = new WeakMap<readonly ModelMessage[], { readonly tools: ToolRegistry; readonly count: number }>();
+const lookedThrough = new WeakMap<readonly ModelMessage[], LookedThrough>();
+
+interface LookedThrough {
+  readonly tools: ToolRegistry;
+  count: number;
+}
 
 /** A model may have called a tool by a name that no provider would take back. */
 function withKnownNames({ tools, messages }: Run): ModelMessage[] {
   const before = lookedThrough.get(messages);
-  let count = before?.tools === tools ? before.count : 0;
-  while (count < messages.length && hasKnownNames(messages[count]!, tools)) count++;
-  lookedThrough.set(messages, { tools, count });
-  if (count === messages.length) return messages.slice();
+  const known = before?.tools === tools ? before : { tools, count: 0 };
+  if (known !== before) lookedThrough.set(messages, known);
+  while (known.count < messages.length && hasKnownNames(messages[known.count]!, tools)) known.count++;
+  if (known.count === messages.length) return messages.slice();
   return messages.map((message) => (hasKnownNames(message, tools) ? message : renamed(message)));
 }
 
