@@ -1,6 +1,6 @@
 // One tool, run to its end: within its time, heard while it works, and left behind when it does not hear that it was called off. Whoever
 // runs tools does it like this, the server and executors alike.
-import { behindTurn } from "../thread/behind-turn.js";
+import { behindTurn } from "../recorder/behind-turn.js";
 import type { ToolDefinition } from "../tool/tool.js";
 import type { CallReport } from "./call-report.js";
 import { endOfReturned, endOfThrown } from "./end-of-tool.js";

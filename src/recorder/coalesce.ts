@@ -6,10 +6,10 @@
 //
 // What a reader can rely on, per subject: the text of each lane is what was pushed, and the lanes keep their order, down to
 // the unit. (A half of a surrogate pair waits for its other half, and then counts as pushed with it.)
-import { behindTurn } from "../thread/behind-turn.js";
 import { ForkedMap } from "../thread/forked-map.js";
 import { limits } from "../thread/limits.js";
 import { splitToUtf8Bytes, utf8Bytes } from "../thread/text.js";
+import { behindTurn } from "./behind-turn.js";
 
 export interface Delta<Origin = unknown> {
   readonly lane: string;

@@ -48,7 +48,7 @@ export class RunRecorder {
   readonly runId: string;
   readonly #recorder: Recorder;
   readonly #key: ThreadKey;
-  /** Text with the delta that its lane began with: everything but the text is the same in all of them. */
+  /** Text comes with a delta of its lane: everything but the text is the same in all of them. */
   readonly #coalescer: Coalescer<DeltaInit>;
   /** Of calls whose input is still streaming. */
   readonly #inputBytes = new ForkedMap<string, number>();

@@ -36,18 +36,19 @@ export function newId<Id extends string>(): Id {
   for (let index = 0; index < 16; index++) {
     const byte = random[randomAt++]!;
     const bits = index === 6 ? (byte & 0x0f) | 0x40 : index === 8 ? (byte & 0x3f) | 0x80 : byte;
-    if (index === 4 || index === 6 || index === 8 || index === 10) text[to++] = hyphen;
-    text[to++] = digits[bits >> 4]!;
-    text[to++] = digits[bits & 0x0f]!;
+    if (index === 4 || index === 6 || index === 8 || index === 10) idText[to++] = hyphen;
+    idText[to++] = digits[bits >> 4]!;
+    idText[to++] = digits[bits & 0x0f]!;
   }
-  return text.toString("latin1") as Id;
+  return idText.toString("latin1") as Id;
 }
 
-/** For many ids at once: a look into the system's source is dear. */
+/** For many ids at once: asking for each by itself is dear. */
 const random = Buffer.allocUnsafeSlow(16 * 128);
 let randomAt = random.length;
 
-const text = Buffer.allocUnsafeSlow(36);
+/** The one that is being made. */
+const idText = Buffer.allocUnsafeSlow(36);
 const digits = Buffer.from("0123456789abcdef");
 const hyphen = 0x2d;
 

@@ -1,6 +1,6 @@
 // What is to be done behind the turn in which it was asked for, unless it is called off before. Most of it is: one immediate of Node's
-// serves all that is asked for in a turn, because making one and taking it back costs more than most calls of a tool do. All of it runs in
-// the async context of whoever asked first.
+// serves all that is asked for in a turn, because one for each that is taken back again is dear. All of it runs in the async context of
+// whoever asked first.
 import { setImmediate } from "node:timers"; // Node's own, also where a test has put another in its place for a while.
 
 interface Task {

@@ -1,6 +1,6 @@
 import { setImmediate as turn } from "node:timers/promises";
 import { expect, test, vi } from "vitest";
-import { behindTurn } from "../../src/thread/behind-turn.js";
+import { behindTurn } from "../../src/recorder/behind-turn.js";
 
 test("runs behind the turn, in order, and what is asked for meanwhile behind the next one", async () => {
   const ran: string[] = [];
