@@ -9,6 +9,7 @@ import { crc32 } from "node:zlib";
 import { HeddleError } from "../thread/errors.js";
 import { envelopeBytes, frameLength } from "../thread/frame.js";
 import type { Write } from "./commit-queue.js";
+import { keptMemory } from "./kept-memory.js";
 
 const format = 1;
 const headerBytes = 5;
@@ -62,7 +63,7 @@ export function checkEnvelope(frame: Uint8Array): void {
 }
 
 function pack(frames: readonly Uint8Array[], bytes: number): Buffer {
-  const value = Buffer.allocUnsafe(headerBytes + bytes + checksumBytes);
+  const value = keptMemory(headerBytes + bytes + checksumBytes);
   value[0] = format;
   value.writeUInt16BE(frames.length, 1);
   value.writeUInt16BE(~frames.length & 0xffff, 3);
