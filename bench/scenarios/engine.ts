@@ -3,7 +3,7 @@
 import { newId, type ThreadId } from "../../src/thread/ids.js";
 import { RawLmdb } from "../peers/raw-lmdb.js";
 import { interleaved, type Scenario } from "../scenario.js";
-import type { Work } from "../support/engine.js";
+import type { CallsTook, Work } from "../support/engine.js";
 import { beat } from "../support/pace.js";
 import { capturedAppend, putsOf } from "../support/recorded-append.js";
 import { atMost, micros, millis, noted } from "../support/rows.js";
@@ -49,29 +49,27 @@ export const engine: Scenario = {
      * CPU of a call; its time is kept aside. Each subject has rested while the others had their turn: the machine has put its memory aside,
      * and V8 compiles and collects behind a rest. Everybody works a little before it counts.
      */
-    const cpu = (name: string, worker: Running<unknown>, turn: Turn) => async () => {
-      if (worker === heddle.server) await heddle.prepare((turn.before + turn.times) * turn.runs);
+    const cpu = (name: string, turn: Turn) => async () => {
+      await turn.prepare?.((turn.before + turn.times) * turn.runs);
       await inTurn(turn.before, turn.run);
-      const before = await worker.ask("usage", undefined);
-      const ms = await inTurn(turn.times, turn.run);
-      const { cpuUs } = await worker.ask("usage", undefined);
-      const made = turn.times * turn.runs * calls;
-      timeOf[name] = [...(timeOf[name] ?? []), (ms * 1000) / made];
-      return (cpuUs - before.cpuUs) / made;
+      const took = await inTurn(turn.times, turn.run);
+      timeOf[name] = [...(timeOf[name] ?? []), (took.ms * 1000) / took.calls];
+      return took.cpuUs / took.calls;
     };
     const inPieces = { runs: 1, says: "in pieces" } as const;
     const quick = { runs: 1, says: "at once" } as const;
     const many = { runs: atOnce, says: "at once" } as const;
     const oneByOne = { runs: 1, times: turns, before: comingBack.runs };
     const together = { runs: atOnce, times: bench.quick ? 1 : times, before: comingBack.times };
+    const prepare = (count: number): Promise<void> => heddle.prepare(count);
     const measures = {
-      heddle: cpu("heddle", heddle.server, { ...oneByOne, run: () => heddle.run(inPieces) }),
-      raw: cpu("raw", raw, { ...oneByOne, run: () => raw.ask("commit", inPieces) }),
-      heddleQuick: cpu("heddleQuick", heddle.server, { ...oneByOne, run: () => heddle.run(quick) }),
-      rawQuick: cpu("rawQuick", raw, { ...oneByOne, run: () => raw.ask("commit", quick) }),
-      heddleAtOnce: cpu("heddleAtOnce", heddle.server, { ...together, run: () => heddle.run(many) }),
-      rawAtOnce: cpu("rawAtOnce", raw, { ...together, run: () => raw.ask("commit", many) }),
-      sdk: cpu("sdk", sdk, { ...together, run: () => sdk.ask("calls", { runs: atOnce, calls }) }),
+      heddle: cpu("heddle", { ...oneByOne, prepare, run: () => heddle.run(inPieces) }),
+      raw: cpu("raw", { ...oneByOne, run: () => raw.ask("commit", inPieces) }),
+      heddleQuick: cpu("heddleQuick", { ...oneByOne, prepare, run: () => heddle.run(quick) }),
+      rawQuick: cpu("rawQuick", { ...oneByOne, run: () => raw.ask("commit", quick) }),
+      heddleAtOnce: cpu("heddleAtOnce", { ...together, prepare, run: () => heddle.run(many) }),
+      rawAtOnce: cpu("rawAtOnce", { ...together, run: () => raw.ask("commit", many) }),
+      sdk: cpu("sdk", { ...together, run: () => sdk.ask("calls", { runs: atOnce, calls }) }),
       token: () => heddle.tokens(),
       commit: () => commit(),
     };
@@ -142,14 +140,20 @@ interface Turn {
   readonly times: number;
   /** So many more before them do not count. */
   readonly before: number;
-  /** How long it took. */
-  run(): Promise<number>;
+  /** Before all of them, for so many runs. */
+  prepare?(runs: number): Promise<void>;
+  run(): Promise<CallsTook>;
 }
 
-async function inTurn(times: number, run: () => Promise<number>): Promise<number> {
-  let ms = 0;
-  for (let count = 0; count < times; count++) ms += await run();
-  return ms;
+async function inTurn(times: number, run: () => Promise<CallsTook>): Promise<CallsTook> {
+  const sum = { ms: 0, cpuUs: 0, calls: 0 };
+  for (let count = 0; count < times; count++) {
+    const { ms, cpuUs, calls } = await run();
+    sum.ms += ms;
+    sum.cpuUs += cpuUs;
+    sum.calls += calls;
+  }
+  return sum;
 }
 
 /** One subscriber follows whatever is measured. */
@@ -178,7 +182,7 @@ async function heddleSubject(workspace: Workspace) {
       await subscribers.ask("close", undefined);
       prepared = await follow(subscribers, runs);
     },
-    run: ({ runs, says }: { runs: number; says: Work["says"] }): Promise<number> =>
+    run: ({ runs, says }: { runs: number; says: Work["says"] }): Promise<CallsTook> =>
       server.ask("calls", { threadIds: prepared.splice(0, runs), calls, says }),
     tokens: async (): Promise<number> => {
       for (let attempt = 0; attempt < 5; attempt++) {

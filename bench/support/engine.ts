@@ -4,6 +4,7 @@ import type { Model, ModelEvent, ModelRequest } from "../../src/model/model.js";
 import { newId } from "../../src/thread/ids.js";
 import type { ToolDefinition } from "../../src/tool/tool.js";
 import type { BuiltCore } from "./built.js";
+import { stopwatch, type Took } from "./stopwatch.js";
 
 export const toolInput = '{"path":"src/server.ts","line":120}';
 
@@ -18,11 +19,41 @@ export interface Work {
   readonly says: "at once" | "in pieces";
 }
 
+/** What so many calls took. */
+export interface CallsTook extends Took {
+  readonly calls: number;
+}
+
 /**
- * Calls the tool as often as the message says, then says a word. `settled` resolves when nothing is on its way to the disk. What it does
- * counts as the engine's: it makes nothing that it need not make.
+ * The calls of one run without the run's own beginning and end: from the asking that follows the first to the one that follows the last.
+ * Each call is then created, run and complete once between the two.
  */
-export function busyModel(settled: () => Promise<void>): Model {
+export class CallsOfRun {
+  readonly #calls: number;
+  #read: (() => Took) | undefined;
+  #took: Took | undefined;
+
+  constructor({ calls }: Work) {
+    this.#calls = calls;
+  }
+
+  /** The model is asked behind so many calls. */
+  asked(behind: number): void {
+    if (behind === 1) this.#read = stopwatch();
+    if (behind === this.#calls) this.#took = this.#read!();
+  }
+
+  /** Contract: it is over. */
+  get took(): CallsTook {
+    return { ...this.#took!, calls: this.#calls - 1 };
+  }
+}
+
+/**
+ * Calls the tool as often as the message says, then says a word. `settled` resolves when nothing is on its way to the disk; `onAsked` is
+ * told behind how many calls it is asked. What it does counts as the engine's: it makes nothing that it need not make.
+ */
+export function busyModel(settled: () => Promise<void>, onAsked: (behind: number) => void): Model {
   const works = new Map<string, Work>();
   return {
     name: "bench:busy",
@@ -33,6 +64,7 @@ export function busyModel(settled: () => Promise<void>): Model {
       works.set(text, work);
       const { calls, says } = work;
       const replies = (messages.length - 1) / 2; // An answer follows each.
+      onAsked(replies);
       const pause = says === "in pieces" ? settled : undefined;
       if (pause) await pause();
       if (replies < calls) {

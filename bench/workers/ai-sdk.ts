@@ -4,7 +4,8 @@ import { simulateReadableStream, stepCountIs, streamText, tool } from "ai";
 import { MockLanguageModelV3 } from "ai/test";
 import { z } from "zod";
 import { answerAsks } from "../support/ask.js";
-import { toolInput } from "../support/engine.js";
+import { type CallsTook, toolInput } from "../support/engine.js";
+import { stopwatch } from "../support/stopwatch.js";
 
 type StreamResult = Awaited<ReturnType<MockLanguageModelV3["doStream"]>>;
 type Part = StreamResult["stream"] extends ReadableStream<infer Value> ? Value : never;
@@ -35,11 +36,11 @@ function parts(step: number, calls: number): Part[] {
 }
 
 const asks = {
-  /** So many conversations at once, each with so many calls, one after the other. How long it took. */
-  calls: async ({ runs, calls }: { runs: number; calls: number }): Promise<number> => {
-    const startedAt = performance.now();
+  /** So many conversations at once, each with so many calls, one after the other. */
+  calls: async ({ runs, calls }: { runs: number; calls: number }): Promise<CallsTook> => {
+    const read = stopwatch();
     await Promise.all(Array.from({ length: runs }, () => converse(calls)));
-    return performance.now() - startedAt;
+    return { ...read(), calls: runs * calls };
   },
 };
 

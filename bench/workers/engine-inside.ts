@@ -4,11 +4,20 @@ import type { Model, ModelEvent } from "../../src/model/model.js";
 import { newId } from "../../src/thread/ids.js";
 import { answerAsks } from "../support/ask.js";
 import { openBuiltCore, wire } from "../support/built.js";
-import { AppendsUnderWay, busyModel, nothingTool, sendWork, type Work } from "../support/engine.js";
+import {
+  AppendsUnderWay,
+  busyModel,
+  CallsOfRun,
+  type CallsTook,
+  nothingTool,
+  sendWork,
+  type Work,
+} from "../support/engine.js";
 import { startInside } from "../support/inside-server.js";
 import { beat } from "../support/pace.js";
 import { watchAppends } from "../support/recorded-append.js";
 import { sharedNowMs } from "../support/statistics.js";
+import { stopwatch } from "../support/stopwatch.js";
 
 const [dir] = process.argv.slice(2) as [string];
 const { log } = await openBuiltCore(dir);
@@ -19,8 +28,10 @@ const watched = watchAppends(log, (batch) => {
   if (batch.busy === false) bus.emit("idle");
   return appends.begun();
 });
+/** Of the run that goes on alone. */
+let ofRun: CallsOfRun | undefined;
 let tokens: { count: number; intervalMs: number; sentMs: Float64Array } | undefined;
-const busy = busyModel(appends.settled);
+const busy = busyModel(appends.settled, (behind) => ofRun?.asked(behind));
 /** Streams tokens where they are asked for, and is busy otherwise. */
 const model: Model = {
   name: busy.name,
@@ -55,14 +66,15 @@ const asks = {
     const { id: threadId } = await core.threads.create({ threadId: "", title: "bench", labels: {} });
     return { port: server.port, threadId };
   },
-  /** A run in each of the threads, all at once; each with so many calls, one after the other. How long it took. */
-  calls: async ({ threadIds, ...work }: Work & { threadIds: readonly string[] }): Promise<number> => {
+  /** A run in each of the threads, all at once; each with so many calls, one after the other. Of several, with their beginnings and ends. */
+  calls: async ({ threadIds, ...work }: Work & { threadIds: readonly string[] }): Promise<CallsTook> => {
     appends.isWatched = work.says === "in pieces";
-    const startedAt = performance.now();
+    ofRun = threadIds.length === 1 ? new CallsOfRun(work) : undefined;
+    const read = stopwatch();
     const ended = runsEnded(threadIds.length);
     await Promise.all(threadIds.map((threadId) => sendWork(core, threadId, work)));
     await ended;
-    return performance.now() - startedAt;
+    return ofRun?.took ?? { ...read(), calls: threadIds.length * work.calls };
   },
   /** One run whose reply is so many tokens. When each was given to the loop. */
   tokens: async ({ threadId, ...pace }: { threadId: string; count: number; intervalMs: number }) => {

@@ -1,13 +1,22 @@
-// The bare commits of a run: the puts that the engine's appends come to, made by LMDB with nothing around it, each flushed
-// before the next. Arguments: two data directories, one to record a run in, one for the commits.
+// The bare commits of a run: the keys and values that the engine's appends come to, put by LMDB with nothing around it, each
+// flushed before the next. Arguments: two data directories, one to record a run in, one for the commits.
 import { join } from "node:path";
 import type { AppendBatch } from "../../src/log/event-log.js";
 import { newId } from "../../src/thread/ids.js";
 import { RawLmdb } from "../peers/raw-lmdb.js";
 import { answerAsks } from "../support/ask.js";
 import { openBuiltCore, wire } from "../support/built.js";
-import { AppendsUnderWay, busyModel, nothingTool, sendWork, type Work } from "../support/engine.js";
+import {
+  AppendsUnderWay,
+  busyModel,
+  CallsOfRun,
+  type CallsTook,
+  nothingTool,
+  sendWork,
+  type Work,
+} from "../support/engine.js";
 import { putsOfAppends, watchAppends } from "../support/recorded-append.js";
+import { stopwatch } from "../support/stopwatch.js";
 
 const [recordedDir, rawDir] = process.argv.slice(2) as [string, string];
 const raw = new RawLmdb(rawDir);
@@ -15,29 +24,44 @@ const raw = new RawLmdb(rawDir);
 const asks = {
   /** Records a run, and remembers its appends. How many they are. */
   prepare: async (work: Work): Promise<number> => {
-    const recorded = await recordedAppends(work);
-    batches.set(work.says, recorded);
-    return recorded.length;
+    const run = await recordedRun(work);
+    recorded.set(work.says, run);
+    return run.appends.length;
   },
-  /** The same commits again, for so many new threads at once. How long they took. */
-  commit: async ({ runs, says }: { runs: number; says: Work["says"] }): Promise<number> => {
-    const threads = Array.from({ length: runs }, () => putsOfAppends(batches.get(says)!));
-    const startedAt = performance.now();
-    const commits = threads.map(async (groups) => {
-      for (const group of groups) await raw.put(group);
-    });
-    await Promise.all(commits);
-    return performance.now() - startedAt;
+  /** The same commits again, for so many new threads at once. Of several runs, with their beginnings and ends. */
+  commit: async ({ runs, says }: { runs: number; says: Work["says"] }): Promise<CallsTook> => {
+    const run = recorded.get(says)!;
+    const ofRun = runs === 1 ? new CallsOfRun(run.work) : undefined;
+    const read = stopwatch();
+    await Promise.all(Array.from({ length: runs }, () => commitAgain(run, ofRun)));
+    return ofRun?.took ?? { ...read(), calls: runs * run.work.calls };
   },
 };
 
-const batches = new Map<Work["says"], readonly AppendBatch[]>();
+interface RecordedRun {
+  readonly work: Work;
+  readonly appends: readonly AppendBatch[];
+  /** How many calls the model was asked behind when so many appends had begun. */
+  readonly asked: ReadonlyMap<number, number>;
+}
+
+const recorded = new Map<Work["says"], RecordedRun>();
 export type RawCommitsAsks = typeof asks;
 answerAsks(asks);
 
-async function recordedAppends(work: Work): Promise<readonly AppendBatch[]> {
+async function commitAgain({ appends, asked }: RecordedRun, ofRun: CallsOfRun | undefined): Promise<void> {
+  let begun = 0;
+  for (const puts of putsOfAppends(appends)) {
+    const behind = asked.get(begun++);
+    if (behind !== undefined) ofRun?.asked(behind);
+    await raw.put(puts);
+  }
+}
+
+async function recordedRun(work: Work): Promise<RecordedRun> {
   const { log } = await openBuiltCore(join(recordedDir, newId()));
   const recorded: AppendBatch[] = [];
+  const asked = new Map<number, number>();
   const appends = new AppendsUnderWay();
   let end: () => void = () => {};
   const ended = new Promise<void>((resolve) => {
@@ -48,10 +72,13 @@ async function recordedAppends(work: Work): Promise<readonly AppendBatch[]> {
     if (batch.busy === false) end();
     return appends.begun();
   });
-  const core = await wire(watched, { model: busyModel(appends.settled), tools: [nothingTool] });
+  const core = await wire(watched, {
+    model: busyModel(appends.settled, (behind) => asked.set(recorded.length, behind)),
+    tools: [nothingTool],
+  });
   const { id: threadId } = await core.threads.create({ threadId: "", title: "bench", labels: {} });
   await sendWork(core, threadId, work);
   await ended;
   await core.close();
-  return recorded;
+  return { work, appends: recorded, asked };
 }
