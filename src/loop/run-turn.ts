@@ -23,10 +23,12 @@ export async function runTurn(run: Run, unfinished?: Reply): Promise<TurnEnd | u
     reply ??= await askModel(run, buildRequest(run));
     const isOver = endsCutOff(run, reply);
     const stored = run.stored();
-    const running = isOver ? endCutOff(run, reply) : runCalls(run, reply);
-    await running.catch(() => {});
-    await stored; // The reply's failure is heard first: what the calls then fail with only comes of it.
-    const results = await running;
+    let results: CallResult[] | Parked;
+    try {
+      results = await (isOver ? endCutOff(run, reply) : runCalls(run, reply));
+    } finally {
+      await stored; // The reply's failure is what is heard: what the calls then fail with only comes of it.
+    }
     if (results === parked) return undefined;
     if (isOver || results.length === 0) return answered(reply.end);
     run.messages.push(...exchange(run, reply, results));
@@ -53,7 +55,7 @@ async function runCalls(run: Run, { calls, end }: Reply): Promise<CallResult[] |
       runToolCall(run, call, { reason: end.reason, isOneTooMany: beyond(index) }),
     );
     run.waits.end();
-    return await allSettled(running);
+    return running.length === 1 ? alone(await running[0]!) : await allSettled(running);
   }
   const results: CallResult[] = [];
   for (const [index, call] of calls.entries()) {
@@ -84,13 +86,10 @@ function beyondLimit({ options, toolCalls }: Run, inReply: number): (index: numb
   return (index) => options.maxToolCalls > 0 && before + index >= options.maxToolCalls;
 }
 
+const alone = (result: CallResult | Parked): CallResult[] | Parked => (result === parked ? parked : [result]);
+
 /** Every call has ended before a failure of one is heard: nothing runs on behind a run that has failed. */
 async function allSettled(running: readonly Promise<CallResult | Parked>[]): Promise<CallResult[] | Parked> {
-  const [only] = running;
-  if (only && running.length === 1) {
-    const result = await only;
-    return result === parked ? parked : [result];
-  }
   await Promise.allSettled(running);
   const results = await Promise.all(running);
   const ended = results.filter((result) => result !== parked);
