@@ -176,7 +176,6 @@ async function heddleSubject(workspace: Workspace) {
   const talk = { threadId, subscribers: talkers };
   let prepared: string[] = [];
   return {
-    server,
     /** Outside of the measured time: threads for so many runs, each with a subscriber. */
     prepare: async (runs: number): Promise<void> => {
       await subscribers.ask("close", undefined);

@@ -25,8 +25,8 @@ export interface CallsTook extends Took {
 }
 
 /**
- * The calls of one run without the run's own beginning and end: from the asking that follows the first to the one that follows the last.
- * Each call is then created, run and complete once between the two.
+ * The calls of one run without the run's own beginning and end: from the asking behind the first to the asking behind the last, which is
+ * as often from one call's end to the next one's.
  */
 export class CallsOfRun {
   readonly #calls: number;
@@ -43,9 +43,10 @@ export class CallsOfRun {
     if (behind === this.#calls) this.#took = this.#read!();
   }
 
-  /** Contract: it is over. */
+  /** Contract: the run is over, and had two calls at least. */
   get took(): CallsTook {
-    return { ...this.#took!, calls: this.#calls - 1 };
+    if (!this.#took || this.#calls < 2) throw new Error(`A run of ${this.#calls} calls was not seen from call to call`);
+    return { ...this.#took, calls: this.#calls - 1 };
   }
 }
 

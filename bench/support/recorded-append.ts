@@ -71,10 +71,10 @@ export const putsOf = (key: ThreadKey, head: bigint, batch: AppendBatch): readon
   appendWrite(threadKey(key), head, batch);
 
 /**
- * The puts of a thread's appends, one group each, made when it is their turn: for a new thread with calls of its own, as the ids of calls
- * are the keys of an index that all threads share, and would else be put over those of the time before.
+ * The puts of a thread's appends, one group each, for a new thread with calls of its own: the ids of calls are the keys of an index that
+ * all threads share, and would else be put over those of the time before.
  */
-export function* putsOfAppends(appends: readonly AppendBatch[]): Generator<Operation[]> {
+export function putsOfAppends(appends: readonly AppendBatch[]): Operation[][] {
   const key = threadKey({ tenant: "default", threadId: newId<ThreadId>() });
   const ids = new Map<ToolCallId, ToolCallId>();
   const anew = <Of extends { readonly callId: ToolCallId }>(of: Of): Of => {
@@ -83,9 +83,9 @@ export function* putsOfAppends(appends: readonly AppendBatch[]): Generator<Opera
     return { ...of, callId };
   };
   let head = 0n;
-  for (const { calls = [], bodies = [], ...batch } of appends) {
+  return appends.map(({ calls = [], bodies = [], ...batch }) => {
     const group = appendWrite(key, head, { ...batch, calls: calls.map(anew), bodies: bodies.map(anew) });
     head += BigInt(batch.frames.length);
-    yield group.filter(({ value }) => value !== undefined);
-  }
+    return group.filter(({ value }) => value !== undefined);
+  });
 }

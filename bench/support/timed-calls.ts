@@ -62,7 +62,7 @@ export class TimedCalls {
   /** The same work between the two commits of the last call that was run. */
   async byHand(count: number, work: () => Promise<unknown>): Promise<number[]> {
     const took: number[] = [];
-    const groups = [...putsOfAppends(this.#appends)];
+    const groups = putsOfAppends(this.#appends);
     const withCalls = groups.filter((_, index) => this.#appends[index]!.calls?.length);
     const [started, ended] = withCalls.slice(-2) as [(typeof groups)[0], (typeof groups)[0]];
     for (let call = 0; call < count; call++) {

@@ -21,12 +21,16 @@ import { stopwatch } from "../support/stopwatch.js";
 
 const [dir] = process.argv.slice(2) as [string];
 const { log } = await openBuiltCore(dir);
-/** `idle` when a run's last append is made. */
+/** `idle` when a run's last append is stored. */
 const bus = new EventEmitter();
 const appends = new AppendsUnderWay();
 const watched = watchAppends(log, (batch) => {
-  if (batch.busy === false) bus.emit("idle");
-  return appends.begun();
+  const onStored = appends.begun();
+  if (batch.busy !== false) return onStored;
+  return () => {
+    onStored?.();
+    bus.emit("idle");
+  };
 });
 /** Of the run that goes on alone. */
 let ofRun: CallsOfRun | undefined;
@@ -69,12 +73,13 @@ const asks = {
   /** A run in each of the threads, all at once; each with so many calls, one after the other. Of several, with their beginnings and ends. */
   calls: async ({ threadIds, ...work }: Work & { threadIds: readonly string[] }): Promise<CallsTook> => {
     appends.isWatched = work.says === "in pieces";
-    ofRun = threadIds.length === 1 ? new CallsOfRun(work) : undefined;
+    const alone = threadIds.length === 1 ? new CallsOfRun(work) : undefined;
+    ofRun = alone;
     const read = stopwatch();
     const ended = runsEnded(threadIds.length);
     await Promise.all(threadIds.map((threadId) => sendWork(core, threadId, work)));
     await ended;
-    return ofRun?.took ?? { ...read(), calls: threadIds.length * work.calls };
+    return alone?.took ?? { ...read(), calls: threadIds.length * work.calls };
   },
   /** One run whose reply is so many tokens. When each was given to the loop. */
   tokens: async ({ threadId, ...pace }: { threadId: string; count: number; intervalMs: number }) => {

@@ -1,6 +1,7 @@
-// The bare commits of a run: the keys and values that the engine's appends come to, put by LMDB with nothing around it, each
-// flushed before the next. Arguments: two data directories, one to record a run in, one for the commits.
+// The bare commits of a run: the puts that the engine's appends come to, made by LMDB with nothing around it, each flushed
+// before the next. Arguments: two data directories, one to record a run in, one for the commits.
 import { join } from "node:path";
+import type { Operation } from "../../src/log/commit-queue.js";
 import type { AppendBatch } from "../../src/log/event-log.js";
 import { newId } from "../../src/thread/ids.js";
 import { RawLmdb } from "../peers/raw-lmdb.js";
@@ -25,16 +26,21 @@ const asks = {
   /** Records a run, and remembers its appends. How many they are. */
   prepare: async (work: Work): Promise<number> => {
     const run = await recordedRun(work);
-    recorded.set(work.says, run);
+    runs.set(work.says, run);
     return run.appends.length;
   },
   /** The same commits again, for so many new threads at once. Of several runs, with their beginnings and ends. */
-  commit: async ({ runs, says }: { runs: number; says: Work["says"] }): Promise<CallsTook> => {
-    const run = recorded.get(says)!;
-    const ofRun = runs === 1 ? new CallsOfRun(run.work) : undefined;
+  commit: async ({ runs: count, says }: { runs: number; says: Work["says"] }): Promise<CallsTook> => {
+    const { work, appends, asked } = runs.get(says)!;
+    const threads = Array.from({ length: count }, () => putsOfAppends(appends));
+    if (count === 1) {
+      const ofRun = new CallsOfRun(work);
+      await commitAll(threads[0]!, (begun) => asked.has(begun) && ofRun.asked(asked.get(begun)!));
+      return ofRun.took;
+    }
     const read = stopwatch();
-    await Promise.all(Array.from({ length: runs }, () => commitAgain(run, ofRun)));
-    return ofRun?.took ?? { ...read(), calls: runs * run.work.calls };
+    await Promise.all(threads.map((groups) => commitAll(groups)));
+    return { ...read(), calls: count * work.calls };
   },
 };
 
@@ -45,16 +51,15 @@ interface RecordedRun {
   readonly asked: ReadonlyMap<number, number>;
 }
 
-const recorded = new Map<Work["says"], RecordedRun>();
+const runs = new Map<Work["says"], RecordedRun>();
 export type RawCommitsAsks = typeof asks;
 answerAsks(asks);
 
-async function commitAgain({ appends, asked }: RecordedRun, ofRun: CallsOfRun | undefined): Promise<void> {
-  let begun = 0;
-  for (const puts of putsOfAppends(appends)) {
-    const behind = asked.get(begun++);
-    if (behind !== undefined) ofRun?.asked(behind);
-    await raw.put(puts);
+/** One after the other. `onNext`: so many have begun. */
+async function commitAll(groups: readonly Operation[][], onNext?: (begun: number) => void): Promise<void> {
+  for (const [begun, group] of groups.entries()) {
+    onNext?.(begun);
+    await raw.put(group);
   }
 }
 

@@ -58,20 +58,13 @@ function settle(tool: ToolDefinition, { input, report, scope, stopGraceMs }: Att
       forget?.();
       resolve(result);
     };
-    begun(() => tool.run(input, report.context)).then(
+    // In a function of its own: a tool that throws before its first await has failed, not the loop.
+    const running = (async () => await tool.run(input, report.context))();
+    running.then(
       (outcome) => settled({ kind: "returned", outcome, wasStopped: scope.stopped !== undefined }),
       (error) => settled({ kind: "threw", error, wasStopped: scope.stopped !== undefined }),
     );
   });
-}
-
-/** A tool that throws before its first await has failed, not the loop. */
-function begun(run: () => Promise<unknown>): Promise<unknown> {
-  try {
-    return Promise.resolve(run());
-  } catch (error) {
-    return Promise.reject(error);
-  }
 }
 
 /** Called off beats whatever the tool says about it: a command that was killed returns, too. */

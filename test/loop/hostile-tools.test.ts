@@ -51,6 +51,16 @@ describe("T1: what a tool gives beside its result cannot spoil the call", () => 
     expect(bodies.get("result")!.toString()).toBe('{"done":true}');
   });
 
+  test.each([
+    ["throws", () => expect.unreachable()],
+    ["never calls back", () => {}],
+  ])("a promise whose own `then` %s is waited for all the same", async (_, value) => {
+    const outcome = { result: { done: true }, summary: "Did it" };
+    const run = () => Object.defineProperty(Promise.resolve(outcome), "then", { value });
+    const { complete } = await callOnce({ ...tool("bad"), run });
+    expect(complete).toMatchObject({ outcome: ToolCallOutcome.SUCCEEDED, summary: "Did it" });
+  });
+
   test("a part with a media type that no header could hold is kept", async () => {
     const content = [{ id: "part", mediaType: "text/plain\n😀", data: "kept" }];
     const { bodies } = await callOnce(returning({ result: 1, summary: "Did it", content }));
