@@ -6,6 +6,7 @@ import { type Config, type ConfigFlags, defaultConfig, loadConfig, logLevels, pa
 import { HeddleError } from "../thread/errors.js";
 import { endingOf } from "./exit.js";
 import { Failure } from "./failure.js";
+import { tellForgottenPromises } from "./forgotten-promises.js";
 import type { Interrupted } from "./interrupt.js";
 import type { Io } from "./io.js";
 import { createLogger } from "./logger.js";
@@ -45,6 +46,7 @@ async function serve({ io, signal }: Context, flags: ConfigFlags): Promise<void>
     const logger = createLogger(config.logLevel, io);
     // Late, so that a wrong setting is named before anything is opened.
     const { announceServer, compose } = await import("../compose.js");
+    const stopTelling = tellForgottenPromises(logger);
     const heddle = await compose(config, logger);
     const forget = addressFile(() => announceServer(config.dataDir, heddle.url), logger);
     if (!signal.aborted) {
@@ -56,6 +58,7 @@ async function serve({ io, signal }: Context, flags: ConfigFlags): Promise<void>
     logger.info({ signal: signalName }, "closing; a second signal ends it at once");
     forget();
     await heddle.close();
+    stopTelling();
     logger.info({}, "closed");
   } catch (reason) {
     throw explained(reason, flags.logLevel ?? io.env["HEDDLE_LOG_LEVEL"]);
