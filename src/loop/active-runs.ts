@@ -2,7 +2,7 @@
 // thread is free in the end (T1). Who may begin or call off a run is not decided here (runs.ts).
 import { setTimeout as sleep } from "node:timers/promises";
 import { nameOf, type ThreadKey } from "../log/event-log.js";
-import { interruptRun } from "../recorder/interrupt.js";
+import { type Interruption, interruptRun } from "../recorder/interrupt.js";
 import type { Recorder } from "../recorder/recorder.js";
 import type { ThreadDraft } from "../recorder/thread-draft.js";
 import { isError } from "../thread/errors.js";
@@ -140,7 +140,7 @@ export class ActiveRuns {
         await this.#parts.drive(run, document);
       } catch (error) {
         this.#parts.onError(error, key);
-        await this.#giveUp(run);
+        await this.#giveUp(run, error);
       } finally {
         run.recorder.close();
         if (this.#active.get(runId)?.run === run) this.#active.delete(runId);
@@ -157,8 +157,8 @@ export class ActiveRuns {
   }
 
   /** Something broke that is not the model's or a tool's fault. The thread is freed as soon as it can be written. */
-  async #giveUp({ key, runId }: Run): Promise<void> {
-    const why = { reason: "something inside the server failed; its log says more", kind: "internal" };
+  async #giveUp({ key, runId }: Run, cause: unknown): Promise<void> {
+    const why = interruptionBy(cause);
     for (let attempt = 1; ; attempt++) {
       try {
         await this.#parts.recorder.write(key, (draft) => {
@@ -175,3 +175,9 @@ export class ActiveRuns {
     }
   }
 }
+
+/** A full disk is for whoever reads it to mend; what else failed, for whoever reads the server's log. */
+const interruptionBy = (cause: unknown): Interruption =>
+  isError(cause, "storage_full")
+    ? { reason: "the disk of the data directory was full", kind: "storage_full" }
+    : { reason: "something inside the server failed; its log says more", kind: "internal" };

@@ -28,7 +28,7 @@ export async function askModel(run: Run, request: ModelRequest): Promise<Reply> 
         throw new Stopped(stop);
       }
       const seen = recording.isEmpty ? "beforeFirstToken" : "afterFirstToken";
-      await recording.drop(droppedAttempt);
+      await recording.drop(droppedAttempt(error));
       if (!(error instanceof ModelError) || !mayPass(error.kind) || left[seen]-- <= 0) throw error;
       await backoff(run, scope, { attempt, error });
     } finally {
@@ -75,7 +75,10 @@ async function hear(events: AsyncIterator<ModelEvent>, take: (event: ModelEvent)
   }
 }
 
-/** Longer each time, by chance a little more or less, and not before the provider wants to be asked. */
+/**
+ * Longer each time, by chance a little more or less, and not before the provider wants to be asked. Throws the error where that is behind
+ * the end of the run's time: it says why there is no answer, and a limit that is reached while waiting does not.
+ */
 async function backoff(
   run: Run,
   scope: Scope,
@@ -83,6 +86,7 @@ async function backoff(
 ): Promise<void> {
   const doubled = run.limits.firstBackoffMs * 2 ** (attempt - 1) * (0.75 + Math.random() / 2);
   const ms = Math.max(Math.min(longestBackoffMs, doubled), error.retryAfterMs ?? 0);
+  if (Date.now() + ms >= run.endsMs) throw error;
   try {
     await sleep(ms, undefined, { signal: scope.signal });
   } catch {

@@ -197,9 +197,14 @@ export class ReplyRecorder {
   }
 }
 
-/** How the calls of an attempt end that the model did not finish, and that is made again. */
-export const droppedAttempt: Ending = {
-  outcome: ToolCallOutcome.DISCARDED,
-  summary: "Discarded: the model's reply broke off",
-  error: { kind: "attempt_dropped", message: "The model's reply broke off; nothing of it was run" },
-};
+/** How the calls of an attempt end that is not used. */
+export function droppedAttempt(error: unknown): Ending {
+  const isRefused = error instanceof ModelError && error.kind === "invalid_reply";
+  const why = isRefused ? "the model's reply cannot be used" : "the model's reply broke off";
+  const what = isRefused ? error.message : "The model's reply broke off";
+  return {
+    outcome: ToolCallOutcome.DISCARDED,
+    summary: `Discarded: ${why}`,
+    error: { kind: "attempt_dropped", message: `${what}; nothing of it was run` },
+  };
+}

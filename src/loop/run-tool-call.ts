@@ -10,7 +10,7 @@ import { permission } from "./permission.js";
 import { type CallEnd, recordEnd } from "./record-end.js";
 import type { Run, Scope } from "./run.js";
 import { endingOf } from "./stop.js";
-import type { CallInput } from "./streamed-call.js";
+import { type CallInput, unnamed } from "./streamed-call.js";
 
 /** What the loop goes on with. */
 export interface CallResult {
@@ -81,7 +81,8 @@ function refusal(run: Run, call: CallInput, { reason, isOneTooMany }: InReply): 
   if (!tool) {
     const known = run.tools.list().map(({ name }) => name);
     const rest = known.length > 0 ? `The tools are: ${known.join(", ")}` : "There are no tools";
-    return rejected("unknown_tool", `There is no tool named ${toolName}`, rest);
+    const what = toolName === unnamed ? "The call names no tool" : `There is no tool named ${toolName}`;
+    return rejected("unknown_tool", what, rest);
   }
   const cut = cutOff(call, reason);
   if (cut) return cut;

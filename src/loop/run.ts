@@ -73,6 +73,8 @@ export class Run {
   readonly levelsBelow: number;
   readonly tasks: DelegatedTasks;
   readonly waits: Waits;
+  /** When its time is up, as `Date.now()` has it. */
+  endsMs = Number.POSITIVE_INFINITY;
   /** The conversation as the model sees it. */
   readonly messages: ModelMessage[] = [];
   /** What is on its way to the disk while the run goes on. */

@@ -58,7 +58,7 @@ interface StreamedCallParts {
 const noBytes = new Uint8Array(0);
 
 /** What a call is called whose name never came. */
-const unnamed = "unnamed_tool";
+export const unnamed = "unnamed_tool";
 
 export class StreamedCall {
   readonly #parts: StreamedCallParts;

@@ -58,6 +58,7 @@ describe("a call that never starts is rejected", () => {
     expect(valuesOf(events, "toolCallComplete")[0]).toMatchObject({
       outcome: ToolCallOutcome.REJECTED,
       toolName: "unnamed_tool",
+      summary: "The call names no tool",
     });
   });
 });
@@ -210,6 +211,35 @@ describe("a model's reply that breaks", () => {
     expect(valuesOf(failed, "runCompleted")[0]).toMatchObject({
       outcome: RunOutcome.FAILED,
       errorMessage: "Too many requests",
+    });
+  });
+
+  test("a wait that the run's time does not last for is not begun: the run fails with the model's words", async () => {
+    const busy = () => {
+      throw new ModelError("rate_limited", "Too many requests", { retryAfterMs: 86_400_000 });
+    };
+    const options = create(RunOptionsSchema, { timeLimit: durationFromMs(60_000) });
+    const { events } = await play(core({ model: replies(busy) }), { options });
+    expect(valuesOf(events, "runCompleted")[0]).toMatchObject({
+      outcome: RunOutcome.FAILED,
+      finishReason: "rate_limited",
+      errorMessage: "Too many requests",
+    });
+  });
+
+  test("a reply that cannot be used is not told as one that broke off", async () => {
+    const toMany: ModelEvent[] = Array.from({ length: 257 }, (_, index) => ({
+      type: "tool_call",
+      index,
+      name: "wait",
+    }));
+    const { events } = await play(core({ model: replies(toMany), tools: [waits] }));
+    const ends = valuesOf(events, "toolCallComplete");
+    expect(ends).toHaveLength(256);
+    expect(ends[0]).toMatchObject({
+      outcome: ToolCallOutcome.DISCARDED,
+      summary: "Discarded: the model's reply cannot be used",
+      error: { message: "The model made more than 256 calls in one reply; nothing of it was run" },
     });
   });
 

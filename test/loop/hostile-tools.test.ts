@@ -56,6 +56,7 @@ describe("T1: what a tool gives beside its result cannot spoil the call", () => 
     ["never calls back", () => {}],
   ])("a promise whose own `then` %s is waited for all the same", async (_, value) => {
     const outcome = { result: { done: true }, summary: "Did it" };
+    // biome-ignore lint/suspicious/noThenProperty: that is the point.
     const run = () => Object.defineProperty(Promise.resolve(outcome), "then", { value });
     const { complete } = await callOnce({ ...tool("bad"), run });
     expect(complete).toMatchObject({ outcome: ToolCallOutcome.SUCCEEDED, summary: "Did it" });

@@ -74,8 +74,9 @@ async function playWithout(lost: number, look: ToolDefinition): Promise<number> 
   // A progress that is lost costs nothing else, and is not told.
   const faults = core.errors.map((error) => (error as HeddleError).code);
   expect(faults.filter((code) => code !== "storage_full")).toEqual([]);
-  const { outcome } = valuesOf(events, "runCompleted")[0]!;
+  const { outcome, errorMessage } = valuesOf(events, "runCompleted")[0]!;
   expect(outcome).toBe(faults.length > 0 ? RunOutcome.INTERRUPTED : RunOutcome.SUCCEEDED);
+  if (faults.length > 0) expect(errorMessage).toBe("Interrupted: the disk of the data directory was full");
   return writes;
 }
 

@@ -774,7 +774,8 @@ export const ToolCallService: GenService<{
   },
   /**
    * Calls off one call of a run of Heddle's own; the run goes on. A call that is over is FAILED_PRECONDITION (TOOL_CALL_OVER);
-   * one that an outside producer runs is FAILED_PRECONDITION (TOOL_CALL_NOT_OURS).
+   * one that an outside producer runs is FAILED_PRECONDITION (TOOL_CALL_NOT_OURS). One that its model is still writing ends when
+   * the reply is whole; CancelRun does not wait for that.
    *
    * @generated from rpc heddle.v1.ToolCallService.CancelToolCall
    */
