@@ -5,7 +5,12 @@
 // A window in which something waited is followed by another, in which the lanes that waited are no longer new.
 //
 // What a reader can rely on, per subject: the text of each lane is what was pushed, and the lanes keep their order, down to
-// the unit. (A half of a surrogate pair waits for its other half, and then counts as pushed with it.)
+// the unit. (A half of a surrogate pair waits for its other half, and then counts as pushed with it.) Only neighbours of one
+// lane are joined, so that lanes that take turns cost an event a piece.
+//
+// An aside is a lane whose place among the others says nothing, because it says what they say in other words. It is joined
+// whatever comes between its pieces, and the lanes beside it are joined as if it were not there. It runs ahead of them, and is
+// never behind: a piece is given out after all that was pushed to an aside before it.
 import { ForkedMap } from "../thread/forked-map.js";
 import { limits } from "../thread/limits.js";
 import { splitToUtf8Bytes, utf8Bytes } from "../thread/text.js";
@@ -23,6 +28,8 @@ export interface Piece<Origin = unknown> {
   readonly subject: string;
   /** Among those of its subject. */
   readonly lane: string;
+  /** Other lanes may be overtaken by this one. The same in all pieces of a lane. */
+  readonly isAside?: boolean;
   readonly text: string;
   /** What the text came with, and is told with. The same in all pieces of a lane. */
   readonly origin: Origin;
@@ -36,7 +43,7 @@ export interface CoalescerOptions<Origin> {
   readonly windowMs?: number;
   /** A subject that holds this much flushes at once. In UTF-8. */
   readonly maxBytes?: number;
-  /** So does one that has changed lanes this often: each change costs an event. */
+  /** So does one that holds this many: each change of lanes makes one more. */
   readonly maxDeltas?: number;
   /** The largest delta. */
   readonly deltaBytes?: number;
@@ -62,12 +69,13 @@ export class Coalescer<Origin = unknown> {
   }
 
   /** Empty text, and text after `close`, is dropped. */
-  push({ subject, lane, text, origin }: Piece<Origin>): void {
+  push({ subject, lane, isAside = false, text, origin }: Piece<Origin>): void {
     if (this.#isClosed || text === "") return;
     const buffer = this.#bufferOf(subject);
-    const whole = withoutHalf(buffer, { lane, text, origin });
-    if (whole === "") return;
-    append(buffer, { lane, text: whole, origin });
+    const piece = { lane, isAside, text, origin };
+    piece.text = withoutHalf(buffer, piece);
+    if (piece.text === "") return;
+    append(buffer, piece);
     const isFirst = !buffer.lanes.includes(lane);
     if (isFirst) buffer.lanes.push(lane);
     if (isFirst || this.#isFull(buffer)) this.#emit(subject, buffer);
@@ -98,14 +106,14 @@ export class Coalescer<Origin = unknown> {
   #bufferOf(subject: string): Buffered<Origin> {
     let buffer = this.#buffers.get(subject);
     if (!buffer) {
-      buffer = { pending: [], bytes: 0, lanes: [], halves: [], callOff: undefined };
+      buffer = { asides: [], pending: [], bytes: 0, lanes: [], halves: [], callOff: undefined };
       this.#buffers.set(subject, buffer);
     }
     return buffer;
   }
 
-  #isFull({ bytes, pending }: Buffered<Origin>): boolean {
-    return bytes >= this.#options.maxBytes || pending.length >= this.#options.maxDeltas;
+  #isFull({ bytes, asides, pending }: Buffered<Origin>): boolean {
+    return bytes >= this.#options.maxBytes || asides.length + pending.length >= this.#options.maxDeltas;
   }
 
   #openWindow(subject: string, buffer: Buffered<Origin>): () => void {
@@ -114,8 +122,9 @@ export class Coalescer<Origin = unknown> {
 
   #endWindow(subject: string, buffer: Buffered<Origin>): void {
     buffer.callOff = undefined;
-    buffer.lanes = [...new Set(buffer.pending.map(({ lane }) => lane))];
-    if (buffer.pending.length > 0) {
+    const waiting = inOrder(buffer);
+    buffer.lanes = [...new Set(waiting.map(({ lane }) => lane))];
+    if (waiting.length > 0) {
       // Before the emit: it may flush the subject, which calls the new window off.
       buffer.callOff = this.#openWindow(subject, buffer);
       this.#emit(subject, buffer);
@@ -126,8 +135,9 @@ export class Coalescer<Origin = unknown> {
 
   #emit(subject: string, buffer: Buffered<Origin>): void {
     const deltas: Delta<Origin>[] = [];
-    for (const { lane, text: whole, origin } of buffer.pending)
+    for (const { lane, text: whole, origin } of inOrder(buffer))
       for (const text of splitToUtf8Bytes(whole, this.#options.deltaBytes)) deltas.push({ lane, text, origin });
+    if (buffer.asides.length > 0) buffer.asides = [];
     buffer.pending = [];
     buffer.bytes = 0;
     if (deltas.length > 0) this.#options.emit(subject, deltas);
@@ -136,7 +146,9 @@ export class Coalescer<Origin = unknown> {
 
 /** What a subject has waiting. Its lanes are few: they are looked through one by one. */
 interface Buffered<Origin> {
-  /** In the order pushed; neighbours are of different lanes. */
+  /** One a lane. */
+  asides: Waiting<Origin>[];
+  /** Of the other lanes, in the order pushed; neighbours are of different lanes. */
   pending: Waiting<Origin>[];
   bytes: number;
   /** Those that are not new in this window. */
@@ -148,24 +160,31 @@ interface Buffered<Origin> {
 
 interface Waiting<Origin> {
   readonly lane: string;
+  readonly isAside: boolean;
   text: string;
   readonly origin: Origin;
 }
 
 function append<Origin>(buffer: Buffered<Origin>, piece: Waiting<Origin>): void {
-  const last = buffer.pending.at(-1);
-  if (last?.lane === piece.lane) last.text += piece.text;
-  else buffer.pending.push(piece);
+  const list = piece.isAside ? buffer.asides : buffer.pending;
+  const open = piece.isAside ? list.find(({ lane }) => lane === piece.lane) : list.at(-1);
+  if (open?.lane === piece.lane) open.text += piece.text;
+  else list.push(piece);
   buffer.bytes += utf8Bytes(piece.text);
 }
 
+/** Asides go first: nothing may come before what was pushed to them before it. */
+const inOrder = <Origin>({ asides, pending }: Buffered<Origin>): readonly Waiting<Origin>[] =>
+  asides.length > 0 ? [...asides, ...pending] : pending;
+
 /** The lane's text up to a half of a surrogate pair at its end, which waits for its other half. */
-function withoutHalf<Origin>({ halves }: Buffered<Origin>, { lane, text, origin }: Waiting<Origin>): string {
+function withoutHalf<Origin>({ halves }: Buffered<Origin>, piece: Waiting<Origin>): string {
+  const { lane, text } = piece;
   const before = halves.findIndex((half) => half.lane === lane);
   const joined = before < 0 ? text : halves.splice(before, 1)[0]!.text + text;
   const last = joined.charCodeAt(joined.length - 1);
   const isHalf = last >= 0xd800 && last <= 0xdbff;
-  if (isHalf) halves.push({ lane, text: joined.slice(-1), origin });
+  if (isHalf) halves.push({ ...piece, text: joined.slice(-1) });
   return isHalf ? joined.slice(0, -1) : joined;
 }
 

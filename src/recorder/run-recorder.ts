@@ -85,7 +85,7 @@ export class RunRecorder {
     const text = payload.value.text ?? "";
     const subject = subjectOf(payload);
     if (payload.case === "toolCallInputDelta" && !this.#fits(subject, text)) return;
-    this.#coalescer.push({ subject, lane: laneOf(payload), text, origin: payload });
+    this.#coalescer.push({ subject, lane: laneOf(payload), isAside: isAside(payload), text, origin: payload });
   }
 
   /**
@@ -272,3 +272,6 @@ function laneOf(payload: DeltaInit): string {
       return payload.case;
   }
 }
+
+/** What a call's input says is said once more by the text that is read out of it. */
+const isAside = (payload: DeltaInit): boolean => payload.case === "toolCallInputDelta";

@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import { z } from "zod";
 import type { ModelEvent } from "../../src/model/model.js";
 import { TextPurpose } from "../../src/thread/schema.js";
+import { informUser } from "../../src/tool/builtin/inform-user.js";
 import { called, cases, isCase, play, replies, said, send, tool, until, valuesOf } from "../support/agent.js";
 import { useCores } from "../support/core.js";
 
@@ -125,6 +126,21 @@ test("the text of a declared field is decoded as it comes", async () => {
   const deltas = valuesOf(events, "toolCallTextDelta");
   expect(deltas.map(({ text }) => text).join("")).toBe('Line one\n"quoted" 😀 é');
   expect(deltas[0]).toMatchObject({ field: "message", purpose: TextPurpose.SPEECH });
+});
+
+test("the text of a declared field costs a handful of events, however many pieces it comes in at once", async () => {
+  const message = Array.from({ length: 1_000 }, (_, index) => `word${index} `).join("");
+  const input = JSON.stringify({ message });
+  const pieces = input.match(/.{1,8}/g)!.map((text) => piece(0, { input: text }));
+  const { events } = await playPieces([piece(0, { name: "inform_user" }), ...pieces], [informUser]);
+  const textOf = (deltas: readonly { text: string }[]) => deltas.map(({ text }) => text).join("");
+  const inputs = valuesOf(events, "toolCallInputDelta");
+  const spoken = valuesOf(events, "toolCallTextDelta");
+  expect([textOf(inputs), textOf(spoken)]).toEqual([input, message]);
+  expect(inputs.length + spoken.length).toBeLessThan(10);
+  const order = cases(events);
+  expect(order.lastIndexOf("toolCallTextDelta")).toBeLessThan(order.indexOf("toolCallInputCompleted"));
+  expect(order.lastIndexOf("toolCallInputDelta")).toBeLessThan(order.indexOf("toolCallInputCompleted"));
 });
 
 test("what was said before a call or a reasoning is stored before it", async () => {

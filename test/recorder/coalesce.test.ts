@@ -21,12 +21,21 @@ function setUp(options: Partial<CoalescerOptions<string>> = {}) {
     clock,
     coalescer,
     emits,
-    push: (subject: string, lane: string, text: string) =>
-      coalescer.push({ subject, lane, text, origin: `of ${lane}` }),
+    push: (subject: string, lane: string, text: string) => coalescer.push(pieceOf(subject, lane, text)),
     /** Each emit as `lane:text|lane:text`. */
     told: () => emits.map(({ deltas }) => deltas.map(({ lane, text }) => `${lane}:${text}`).join("|")),
   };
 }
+
+const asides: readonly string[] = ["input", "echo"];
+
+const pieceOf = (subject: string, lane: string, text: string): Piece<string> => ({
+  subject,
+  lane,
+  isAside: asides.includes(lane),
+  text,
+  origin: `of ${lane}`,
+});
 
 class ManualClock {
   nowMs = 0;
@@ -130,6 +139,53 @@ describe("the window", () => {
     } finally {
       vi.useRealTimers();
     }
+  });
+});
+
+describe("asides", () => {
+  test("an aside and what it stands beside are joined each by itself, however they take turns", () => {
+    const { push, clock, told } = setUp();
+    for (const unit of "abcd") {
+      push("call", "input", unit);
+      push("call", "out", unit.toUpperCase());
+    }
+    expect(told()).toEqual(["input:a", "out:A"]);
+    clock.advance(windowMs);
+    expect(told()).toEqual(["input:a", "out:A", "input:bcd|out:BCD"]);
+  });
+
+  test("the lanes beside it keep their order, and two asides are joined apart", () => {
+    const { push, coalescer, told } = setUp();
+    for (const lane of ["input", "echo", "out", "err"]) push("call", lane, "-");
+    for (const [unit, lane] of ["out", "input", "out", "echo", "err", "input", "out", "echo"].entries())
+      push("call", lane, `${unit}`);
+    coalescer.flush("call");
+    expect(told().slice(4)).toEqual(["input:15|echo:37|out:02|err:4|out:6"]);
+  });
+
+  test("what was pushed to an aside goes before another lane's first piece", () => {
+    const { push, told } = setUp();
+    for (const text of ["a", "b"]) push("call", "input", text);
+    push("call", "out", "B");
+    expect(told()).toEqual(["input:a", "input:b|out:B"]);
+  });
+
+  test("count as what a subject holds", () => {
+    const bytes = setUp({ maxBytes: 4 });
+    for (const lane of ["input", "out", "input", "out"]) bytes.push("call", lane, "xx");
+    expect(bytes.told()).toEqual(["input:xx", "out:xx", "input:xx|out:xx"]);
+    const deltas = setUp({ maxDeltas: 3 });
+    for (const lane of ["input", "out", "err", "input", "out", "out", "err"]) deltas.push("call", lane, "x");
+    expect(deltas.told().slice(3)).toEqual(["input:x|out:xx|err:x"]);
+  });
+
+  test("a half of a surrogate pair that a flush gives out is joined to its aside", () => {
+    const { push, coalescer, told } = setUp();
+    for (const lane of ["input", "out"]) push("call", lane, "-");
+    push("call", "input", "a\uD83D");
+    push("call", "out", "b");
+    coalescer.flush("call");
+    expect(told().at(-1)).toBe("input:a\uD83D|out:b");
   });
 });
 
@@ -271,10 +327,11 @@ type Step =
   | { do: "flushAll" };
 
 const subject = fc.constantFrom("one", "two");
-const lane = fc.constantFrom("out", "err", "input");
+const lanes = ["out", "err", ...asides];
+const lane = fc.constantFrom(...lanes);
 
 const pieceWith = (text: fc.Arbitrary<string>): fc.Arbitrary<Piece<string>> =>
-  fc.record({ subject, lane, text }).map((piece) => ({ ...piece, origin: `of ${piece.lane}` }));
+  fc.record({ subject, lane, text }).map(({ subject, lane, text }) => pieceOf(subject, lane, text));
 
 const stepsWith = (text: fc.Arbitrary<string>): fc.Arbitrary<Step[]> =>
   fc.array(
@@ -305,17 +362,35 @@ function run({ coalescer, clock }: Pick<ReturnType<typeof setUp>, "coalescer" | 
 const pushed = (steps: readonly Step[]): Piece<string>[] =>
   steps.flatMap((step) => (step.do === "push" ? [step.piece] : []));
 
-/** The text of a subject unit by unit, each with its lane and what it came with: equal when the texts and the order of the lanes are. */
-const units = (pieces: readonly Piece<string>[], whose: string): string[] =>
+/** Some of a subject's text unit by unit, each with its lane and what it came with. */
+const unitsOn = (pieces: readonly Piece<string>[], whose: string, on: (lane: string) => boolean): string[] =>
   pieces
-    .filter(({ subject }) => subject === whose)
+    .filter(({ subject, lane }) => subject === whose && on(lane))
     .flatMap(({ lane, text, origin }) => text.split("").map((unit) => `${lane} ${origin} ${unit}`));
+
+const isAside = (lane: string): boolean => asides.includes(lane);
+
+/** What must not change: the units of each aside by itself, and those of all other lanes together. */
+const units = (pieces: readonly Piece<string>[], whose: string): string[][] => [
+  unitsOn(pieces, whose, (lane) => !isAside(lane)),
+  ...asides.map((aside) => unitsOn(pieces, whose, (lane) => lane === aside)),
+];
+
+/** How much of an aside stands before each unit of the other lanes. */
+function asideBefore(pieces: readonly Piece<string>[], whose: string, aside: string): number[] {
+  let before = 0;
+  return pieces.flatMap(({ subject, lane, text }) => {
+    if (subject !== whose) return [];
+    if (lane === aside) before += text.length;
+    return isAside(lane) ? [] : text.split("").map(() => before);
+  });
+}
 
 const given = (emits: ReturnType<typeof setUp>["emits"]): Piece<string>[] =>
   emits.flatMap(({ subject, deltas }) => deltas.map((delta) => ({ subject, ...delta })));
 
 describe("whatever happens", () => {
-  test("nothing is lost, the lanes of a subject keep their order, every delta is within its bounds", () => {
+  test("nothing is lost, the lanes of a subject keep their order but for asides, every delta is within its bounds", () => {
     fc.assert(
       fc.property(stepsWith(wholeText), (steps) => {
         const set = setUp(sizes);
@@ -334,6 +409,34 @@ describe("whatever happens", () => {
     );
   });
 
+  test("an aside is never behind", () => {
+    fc.assert(
+      fc.property(stepsWith(wholeText), fc.constantFrom(...asides), (steps, aside) => {
+        const set = setUp(sizes);
+        for (const step of steps) run(set, step);
+        set.coalescer.close();
+        for (const of of ["one", "two"]) {
+          const pushedBefore = asideBefore(pushed(steps), of, aside);
+          const givenBefore = asideBefore(given(set.emits), of, aside);
+          for (const [at, count] of givenBefore.entries()) expect(count).toBeGreaterThanOrEqual(pushedBefore[at]!);
+        }
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  test("in a window each of two lanes that take turns makes one delta, where one of them is an aside", () => {
+    fc.assert(
+      fc.property(fc.array(wholeText, { minLength: 2, maxLength: 60 }), (texts) => {
+        const set = setUp();
+        for (const text of ["first", ...texts]) for (const lane of ["input", "out"]) set.push("one", lane, text);
+        set.clock.advance(windowMs);
+        expect(given(set.emits).length).toBeLessThanOrEqual(4);
+      }),
+      { numRuns: 300 },
+    );
+  });
+
   test("each lane's text is what was pushed, also when pairs are cut", () => {
     fc.assert(
       fc.property(stepsWith(brokenText), (steps) => {
@@ -342,7 +445,7 @@ describe("whatever happens", () => {
         set.coalescer.close();
         const [before, after] = [pushed(steps), given(set.emits)];
         for (const of of ["one", "two"]) {
-          for (const on of ["out", "err", "input"]) {
+          for (const on of lanes) {
             const textOf = (pieces: readonly Piece[]): string =>
               pieces.map(({ subject, lane, text }) => (subject === of && lane === on ? text : "")).join("");
             expect(textOf(after)).toBe(textOf(before));

@@ -1,6 +1,6 @@
 // Heddle's own runs: lifecycle events at once, streaming text coalesced, order kept.
 import { expect, test } from "vitest";
-import { OutputStream, Role, RunOutcome } from "../../gen/heddle/v1/event_pb.js";
+import { OutputStream, Role, RunOutcome, TextPurpose } from "../../gen/heddle/v1/event_pb.js";
 import { ToolCallOutcome } from "../../gen/heddle/v1/tool_call_pb.js";
 import { RunRecorder } from "../../src/recorder/run-recorder.js";
 import { newId } from "../../src/thread/ids.js";
@@ -85,6 +85,23 @@ test("stdout and stderr keep their order and their own offsets", async () => {
     ["cd", OutputStream.STDOUT, 1n],
     ["e", OutputStream.STDERR, 1n],
   ]);
+});
+
+test("input and the text that is read out of it are joined each by itself, and both stand before the input's end", async () => {
+  const { run, clock, texts } = await openRun();
+  const toolCallId = newId();
+  await run.record({ case: "toolCallCreated", value: { toolCallId, toolName: "speak" } });
+  const speak = (input: string, field: string, text: string): void => {
+    run.delta({ case: "toolCallInputDelta", value: { toolCallId, text: input } });
+    run.delta({ case: "toolCallTextDelta", value: { toolCallId, field, purpose: TextPurpose.SPEECH, text } });
+  };
+  for (const unit of "abc") speak(unit, "title", unit.toUpperCase());
+  clock.advance(30);
+  for (const unit of "de") speak(unit, "title", unit.toUpperCase());
+  for (const unit of "fg") speak(unit, "body", unit.toUpperCase());
+  speak("h", "title", "H");
+  await run.record({ case: "toolCallInputCompleted", value: { toolCallId } });
+  expect((await texts()).slice(2).join(" ")).toBe("a A bc BC def DE F gh G H <toolCallInputCompleted>");
 });
 
 test("input beyond 512 KiB never touches the stream, and InputCompleted says so", async () => {
