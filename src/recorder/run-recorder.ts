@@ -1,6 +1,6 @@
 // Records one run of Heddle's own. Lifecycle events are stored one by one, each before its promise resolves; the text that
-// streams between them is coalesced, and is always stored before the next lifecycle event of its subject. (What a producer
-// outside records is never coalesced: recordings.ts.)
+// streams between them is coalesced, and is always stored before the next lifecycle event of its subject. A delta of which redaction
+// leaves nothing is not stored. (What a producer outside records is stored event for event: recordings.ts.)
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import type { ThreadKey } from "../log/event-log.js";
 import { newEvent, subjectId, type ThreadEvent, type ThreadEventInit } from "../thread/event.js";
@@ -196,7 +196,7 @@ export class RunRecorder {
         // Redaction may make more of a text than came: what does not fit any more is dropped like the rest.
         if (payload.case === "toolCallInputDelta" && !draft.takesInput(subject, payload.value.text ?? ""))
           this.#truncated.add(subject);
-        else draft.record(newEvent({ runId: this.runId, time, payload }));
+        else draft.recordUnlessHidden(newEvent({ runId: this.runId, time, payload }));
       }
     });
   }

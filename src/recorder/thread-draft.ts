@@ -84,6 +84,22 @@ export class ThreadDraft implements ThreadView {
 
   /** Adds one event. `index` is its place in the writer's batch, for the error. */
   record(draft: ThreadEvent, index = 0): ThreadEvent {
+    const event = this.#completed(draft, index);
+    this.#add(event, index);
+    return event;
+  }
+
+  /**
+   * Adds a delta, unless redaction leaves nothing of its text: the mark that hides it stands in a delta before it. The redactor has
+   * heard it either way.
+   */
+  recordUnlessHidden(draft: ThreadEvent): void {
+    const event = this.#completed(draft, 0);
+    if (!isWithoutText(event)) this.#add(event, 0);
+  }
+
+  /** Throws where it is not allowed. */
+  #completed(draft: ThreadEvent, index: number): ThreadEvent {
     const fault = eventFault(draft, this.threadId);
     if (fault)
       throw new HeddleError("invalid_event", messageOf(draft, index, fault), {
@@ -100,19 +116,21 @@ export class ThreadDraft implements ThreadView {
         detail: detailOf(draft, index, state, rule),
       });
     }
-    const event = completeEvent(draft, this);
+    return completeEvent(draft, this);
+  }
+
+  #add(event: ThreadEvent, index: number): void {
     const frame = encodeFrame(event);
     if (frame.length - envelopeBytes > limits.eventBytes) {
       const rule = `an event may have at most ${limits.eventBytes} bytes: send what is larger as a body`;
-      throw new HeddleError("invalid_event", messageOf(draft, index, rule), {
-        detail: detailOf(draft, index, "", rule),
+      throw new HeddleError("invalid_event", messageOf(event, index, rule), {
+        detail: detailOf(event, index, "", rule),
       });
     }
     this.#fold(event);
     this.frames.push(frame);
     this.#bytes += frame.length;
     this.head = event.sequence;
-    return event;
   }
 
   addBody(body: BodyWrite): void {
@@ -228,6 +246,9 @@ const showsBodies = (payload: ThreadEvent["payload"]) =>
   payload.case === "toolCallInputCompleted" ||
   payload.case === "toolCallApprovalRequested" ||
   payload.case === "toolCallComplete";
+
+const isWithoutText = ({ payload: { value } }: ThreadEvent): boolean =>
+  value !== undefined && "text" in value && value.text === "";
 
 /** Somebody writes the thread, or will: recovery must look at it. */
 export const isBusy = ({ lease, runStartedSequence, processes, responses }: ThreadDocument): boolean =>

@@ -32,6 +32,8 @@ function checkEnvelopes(events: readonly ThreadEvent[]): void {
     must(isUuid(event.runId), "every event names its run by a UUID", event);
     must(event.time !== undefined, "every event has a time", event);
     must(event.payload.case !== undefined, "every event says what happened", event);
+    const { value } = event.payload;
+    must(value === undefined || !("text" in value) || value.text !== "", "a delta holds text", event);
     must(toBinary(ThreadEventSchema, event).length <= limits.eventBytes, "no event is over 64 KiB", event);
   }
 }
@@ -145,7 +147,6 @@ function checkCall({ id, toolName, events }: CallEvents): void {
       case "toolCallOutputDelta": {
         const { stream, offset, text } = payload.value;
         const before = written.get(stream) ?? 0;
-        must(text !== "", "a delta holds text", event);
         must(offset === BigInt(before), `an offset counts the bytes before it: ${before}`, event);
         written.set(stream, before + Buffer.byteLength(text));
         break;

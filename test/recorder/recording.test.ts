@@ -70,6 +70,22 @@ describe("a recorded run", () => {
     expect(values["toolCallComplete"]).toHaveProperty("duration");
   });
 
+  test("L1: a delta that is hidden whole keeps its place in its batch", async () => {
+    const heddle = core({ secrets: ["correct-horse-battery"] });
+    const producer = await openProducer(heddle);
+    const run = new RunScript();
+    const id = newId();
+    const outputs = ["correct-horse", "-battery", "!"].map((text) => run.output(id, text));
+    const events = [run.started(), run.created(id), run.inputCompleted(id), run.callStarted(id), ...outputs];
+    expect(await producer.record(events)).toEqual({ firstSequence: 1n, lastSequence: 7n });
+    const stored = await storedEvents(heddle, producer.threadId, 4n);
+    expect(stored.map(({ payload }) => payload.value)).toMatchObject([
+      { text: "[redacted]", offset: 0n },
+      { text: "", offset: 10n },
+      { text: "!", offset: 10n },
+    ]);
+  });
+
   test("T5: summaries are cleaned, cut and free of secrets, also a producer's", async () => {
     const heddle = core({ secrets: ["correct-horse-battery"] });
     const producer = await openProducer(heddle);

@@ -4,12 +4,12 @@ import { OutputStream, Role, RunOutcome, TextPurpose } from "../../gen/heddle/v1
 import { ToolCallOutcome } from "../../gen/heddle/v1/tool_call_pb.js";
 import { RunRecorder } from "../../src/recorder/run-recorder.js";
 import { newId } from "../../src/thread/ids.js";
-import { ManualClock, storedEvents, useCores } from "../support/core.js";
+import { type CoreOptions, ManualClock, storedEvents, useCores } from "../support/core.js";
 
 const newCore = useCores();
 
-async function openRun() {
-  const core = newCore();
+async function openRun(options: CoreOptions = {}) {
+  const core = newCore(options);
   const { id: threadId } = await core.threads.create({ threadId: "", title: "", labels: {} });
   const clock = new ManualClock();
   const run = new RunRecorder(
@@ -117,6 +117,34 @@ test("input beyond 512 KiB never touches the stream, and InputCompleted says so"
     0,
   );
   expect(bytes).toBe(512 * 1024);
+});
+
+test("a delta of which redaction leaves nothing is not stored, and what comes after it is hidden all the same", async () => {
+  const secret = "correct-horse-battery-staple";
+  const { run, core, threadId, texts } = await openRun({ secrets: [secret] });
+  const messageId = newId();
+  await run.record({ case: "messageCreated", value: { messageId, role: Role.ASSISTANT } });
+  for (const text of ["It is ", ...secret.match(/.{1,9}/g)!, ", said she"]) {
+    run.delta({ case: "messageDelta", value: { messageId, text } });
+    run.flush(messageId);
+  }
+  await run.record({ case: "messageCompleted", value: { messageId } });
+  const pieces = ["It is ", "[redacted]", ", said she"];
+  expect(await texts()).toEqual(["<runStarted>", "<messageCreated>", ...pieces, "<messageCompleted>"]);
+  const sequences = (await storedEvents(core, threadId)).map(({ sequence }) => sequence);
+  expect(sequences).toEqual([1n, 2n, 3n, 4n, 5n, 6n]);
+});
+
+test("a reasoning begins with the mark where it begins with a secret", async () => {
+  const secret = "correct-horse-battery-staple";
+  const { run, texts } = await openRun({ secrets: [secret] });
+  const reasoningId = newId();
+  for (const text of [secret.slice(0, 12), secret.slice(12)]) {
+    run.delta({ case: "reasoningDelta", value: { reasoningId, text } });
+    run.flush(reasoningId);
+  }
+  await run.record({ case: "reasoningCompleted", value: { reasoningId } });
+  expect(await texts()).toEqual(["<runStarted>", "[redacted]", "<reasoningCompleted>"]);
 });
 
 test("text that could not be stored fails the next lifecycle event", async () => {
