@@ -4,7 +4,15 @@ import type { ToolCallComplete, ToolCallProgress } from "../../gen/heddle/v1/eve
 import type { ToolKind } from "../../gen/heddle/v1/tool_call_pb.js";
 import { durationText } from "./format.js";
 import { type Line, lineOf, type Segment } from "./live-view-line.js";
-import { addToTail, newParagraph, noTail, type Paragraph, shownTail, type Tail } from "./live-view-text.js";
+import {
+  addCodeToTail,
+  addToTail,
+  newParagraph,
+  noTail,
+  type Paragraph,
+  shownTail,
+  type Tail,
+} from "./live-view-text.js";
 import { markOfCall, marks } from "./marks.js";
 import { spinnerAt } from "./spinner.js";
 import { safeLine } from "./terminal.js";
@@ -49,6 +57,8 @@ export const newCall = (created: Pick<OpenCall, "id" | "title" | "kind" | "depth
 });
 
 export const withOutput = (call: OpenCall, text: string): OpenCall => ({ ...call, tail: addToTail(call.tail, text) });
+
+export const withCode = (call: OpenCall, text: string): OpenCall => ({ ...call, tail: addCodeToTail(call.tail, text) });
 
 /** The event knows how long it has been running, also when this view came later. */
 export function withProgress(call: OpenCall, progress: ToolCallProgress, nowMs: number): OpenCall {

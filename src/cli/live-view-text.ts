@@ -24,9 +24,12 @@ export const newParagraph: Paragraph = { pending: "", blanks: 0, hasBegun: false
 /** A line that never ends is broken here. */
 const longestPending = 8192;
 
+/** A carriage return too: in words, unlike in what a tool prints, nothing may be lost. One at the end may be half of a line end. */
+const lineEnd = /\r?\n|\r(?!\n|$)/;
+
 /** Adds a piece; `lines` are those that it completes, safe for a terminal. Empty lines at the start and the end are dropped. */
 export function addText(paragraph: Paragraph, text: string): { paragraph: Paragraph; lines: string[] } {
-  const parts = (paragraph.pending + text).split("\n");
+  const parts = (paragraph.pending + text).split(lineEnd);
   let pending = parts.pop()!;
   if (pending.length > longestPending) {
     parts.push(pending);
@@ -80,6 +83,9 @@ export function addToTail(tail: Tail, text: string): Tail {
   const isCut = tail.isCut || lines.length > tailLines;
   return { lines: lines.slice(-tailLines), pending, isCut };
 }
+
+/** Code that is being written: each line of it counts, also where only a carriage return ends it. */
+export const addCodeToTail = (tail: Tail, code: string): Tail => addToTail(tail, code.replaceAll("\r", "\n"));
 
 /** Safe for a terminal. */
 export const shownTail = ({ lines, pending }: Tail): string[] =>

@@ -21,6 +21,7 @@ import {
   elapsedText,
   newCall,
   type OpenCall,
+  withCode,
   withOutput,
   withProgress,
 } from "./live-view-call.js";
@@ -126,7 +127,7 @@ export function foldEvent(before: View, event: StreamThreadEventsResponse, nowMs
     case "toolCallTextDelta": {
       const { toolCallId, purpose, text } = payload.value;
       if (purpose === TextPurpose.SPEECH) return spoken(view, toolCallId, (speech) => addText(speech, text));
-      return changed(view, toolCallId, (call) => withOutput(call, text));
+      return changed(view, toolCallId, (call) => withCode(call, text));
     }
     case "toolCallInputCompleted": {
       const { toolCallId, summary } = payload.value;

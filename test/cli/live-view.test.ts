@@ -98,6 +98,13 @@ describe("text", () => {
     expect(open.at(-1)).toBe("c");
   });
 
+  test("a carriage return ends a line like any other end, also when a line feed follows in the next piece", () => {
+    const { finished, open } = show([message("m"), says("m", "a\rb\r"), says("m", "\nc\r\nd\r"), says("m", "e\r")]);
+    expect({ finished, open }).toEqual({ finished: ["a", "b", "c", "d"], open: ["e"] });
+    const spoken = [named("c", "Tell the user"), speaks("c", "a\rb"), ready("c", "Telling")];
+    expect(show(spoken).finished).toEqual(["a", "b"]);
+  });
+
   test("a line without an end is broken, and takes no more rows than there are", () => {
     const { finished, open } = show([message("m"), says("m", "x".repeat(8000)), says("m", "y".repeat(9000))]);
     expect(finished.map((line) => line.length)).toEqual([17_000]);
@@ -245,6 +252,8 @@ describe("what the agent says through a tool", () => {
   test("code is shown while it is written, and makes room for its output", () => {
     const written = [named("c", "Run code"), speaks("c", "print(1)\n", TextPurpose.CODE)];
     expect(show(written).open).toEqual(["◐ Run code  preparing", "    print(1)"]);
+    const returns = [named("c", "Run code"), speaks("c", "a = 1\rb = 2\r", TextPurpose.CODE)];
+    expect(show(returns).open.slice(1)).toEqual(["    a = 1", "    b = 2"]);
     const ran = [...written, ready("c", "Running code"), running("c", "Running code"), prints("c", "1\n")];
     expect(show(ran).open).toEqual(["◐ Run code: Running code", "    1"]);
   });
