@@ -41,13 +41,23 @@ function added(message: string, summary: string): string {
   if (message === "" || summary === "") return message;
   const bare = message.replace(/[\s.]+$/, "");
   if (summary.toLowerCase().includes(bare.toLowerCase())) return "";
-  if (message.startsWith(summary)) return message.slice(summary.length).replace(/^[\s.,:;]+/, "");
-  const rest = summary.endsWith("…") ? behind(message, summary.slice(0, -1).trimEnd()) : undefined;
+  if (message.startsWith(summary)) return withoutPunctuation(message.slice(summary.length));
+  const rest = summary.endsWith("…") ? behind(message, summary.slice(0, -1).trimEnd()) : goesOn(message, summary);
   return rest ?? message;
 }
 
-/** As much of a message as must stand at the end of a summary that was cut for the two to be the same text. */
+const withoutPunctuation = (text: string): string => text.replace(/^[\s.,:;]+/, "");
+
+/** As much of a message as must stand at the end of a summary for the two to be the same text. */
 const overlapUnits = 16;
+
+/** Of a message that begins with what the summary says behind its outcome ("Discarded: …"), what follows. */
+function goesOn(message: string, summary: string): string | undefined {
+  const told = summary.replace(/^.*?: /, "").replace(/[\s.]+$/, "");
+  const isSame = told.length >= overlapUnits && message.toLowerCase().startsWith(told.toLowerCase());
+  const rest = message.slice(told.length);
+  return isSame && !/^[\p{L}\p{N}]/u.test(rest) ? withoutPunctuation(rest) : undefined;
+}
 
 function behind(message: string, cut: string): string | undefined {
   const from = cut.indexOf(message.slice(0, overlapUnits));

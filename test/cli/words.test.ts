@@ -13,6 +13,20 @@ test.each([
   ["the outcome's own word", CANCELLED, "Called off", { kind: "cancelled", message: "" }, ""],
   ["words of the summary", DISCARDED, "Discarded: attempt dropped", { kind: "attempt_dropped", message: "" }, ""],
   [
+    "what follows the summary's words behind its outcome",
+    DISCARDED,
+    "Discarded: the model's reply broke off",
+    { kind: "attempt_dropped", message: "The model's reply broke off; nothing of it was run" },
+    "attempt_dropped, nothing of it was run",
+  ],
+  [
+    "words that only begin alike",
+    FAILED,
+    "Failed: the server is not there",
+    { message: "The server is not thereabouts" },
+    "The server is not thereabouts",
+  ],
+  [
     "what a cut summary has left out",
     FAILED,
     `Failed: ${long.slice(0, 180)}…`,
