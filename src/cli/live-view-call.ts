@@ -38,6 +38,8 @@ export interface OpenCall {
   readonly tail: Tail;
   /** What the agent says through it. */
   readonly speech: Paragraph;
+  /** The raw input of a question to the user, as far as it is known; undefined where it is none. */
+  readonly asked: string | undefined;
 }
 
 interface Progress {
@@ -45,7 +47,9 @@ interface Progress {
   readonly total: number | undefined;
 }
 
-export const newCall = (created: Pick<OpenCall, "id" | "title" | "kind" | "depth" | "sinceMs">): OpenCall => ({
+export const newCall = (
+  created: Pick<OpenCall, "id" | "title" | "kind" | "depth" | "sinceMs" | "asked">,
+): OpenCall => ({
   type: "call",
   ...created,
   stage: "writing",

@@ -28,6 +28,7 @@ import {
 import { emptyLine, type Line, lineOf } from "./live-view-line.js";
 import type { OpenQuestion } from "./live-view-question.js";
 import { addText, endText, newParagraph, noTail, type Paragraph } from "./live-view-text.js";
+import { asksUser, optionsText } from "./question-options.js";
 import { runEndOf } from "./run-end.js";
 import { plainStyle, type Style, safeLine } from "./terminal.js";
 import { joined } from "./words.js";
@@ -124,6 +125,13 @@ export function foldEvent(before: View, event: StreamThreadEventsResponse, nowMs
       return ended(view, payload.value.reasoningId, []);
     case "toolCallCreated":
       return opened(view, callOf(view, payload.value, nowMs));
+    case "toolCallInputDelta": {
+      const { toolCallId, text } = payload.value;
+      // Raw JSON is nothing to read, but what a question offers stands in it alone.
+      return changed(view, toolCallId, (call) =>
+        call.asked === undefined ? call : { ...call, asked: call.asked + text },
+      );
+    }
     case "toolCallTextDelta": {
       const { toolCallId, purpose, text } = payload.value;
       if (purpose === TextPurpose.SPEECH) return spoken(view, toolCallId, (speech) => addText(speech, text));
@@ -138,8 +146,12 @@ export function foldEvent(before: View, event: StreamThreadEventsResponse, nowMs
         sinceMs: nowMs,
         tail: noTail,
       });
-      const { view: after, finished } = spoken(view, toolCallId, endSpeech);
-      return { view: changed(after, toolCallId, ready).view, finished };
+      const offered = spoken(view, toolCallId, (speech, { asked = "" }) => addText(speech, optionsText(asked)));
+      const said = spoken(offered.view, toolCallId, endSpeech);
+      return {
+        view: changed(said.view, toolCallId, ready).view,
+        finished: [...offered.finished, ...said.finished],
+      };
     }
     case "toolCallApprovalRequested": {
       const { toolCallId, summary, reason } = payload.value;
@@ -185,7 +197,6 @@ export function foldEvent(before: View, event: StreamThreadEventsResponse, nowMs
     case "toolDiscoveryComplete":
     case "processExited":
       return told(view, event);
-    case "toolCallInputDelta": // Raw JSON is nothing to read.
     case "processStarted": // Its call says so.
     case "ready":
     case "caughtUp":
@@ -240,6 +251,7 @@ function callOf(view: View, created: ToolCallCreated, nowMs: number): OpenCall {
     kind: created.kind,
     depth,
     sinceMs: nowMs,
+    asked: asksUser(created.toolName) ? "" : undefined,
   });
 }
 
@@ -287,10 +299,14 @@ function answered(view: View, { toolCallId, decision, resolvedBy }: ToolCallAppr
 }
 
 /** The lines that a call's speech completes leave as text of the agent's. */
-function spoken(view: View, id: string, say: (speech: Paragraph) => { paragraph: Paragraph; lines: string[] }): Step {
+function spoken(
+  view: View,
+  id: string,
+  say: (speech: Paragraph, call: OpenCall) => { paragraph: Paragraph; lines: string[] },
+): Step {
   const call = view.open.find((each) => each.id === id);
   if (call?.type !== "call") return nothing(view);
-  const { paragraph, lines } = say(call.speech);
+  const { paragraph, lines } = say(call.speech, call);
   const step = finish(
     view,
     id,

@@ -16,6 +16,7 @@ import {
   type Tail,
 } from "./live-view-text.js";
 import { commandLine, type Where } from "./next-command.js";
+import { asksUser, optionsText } from "./question-options.js";
 import { readAnswer } from "./read-answer.js";
 import { prompt, promptHint } from "./run-question.js";
 import type { RunView } from "./run-view.js";
@@ -70,6 +71,8 @@ const indent = "    ";
 export function plainLines(lifecycleLine: EventLines, where: Where): (event: StreamThreadEventsResponse) => string[] {
   const texts = new Map<string, Paragraph>();
   const tails = new Map<string, Tail>();
+  /** The raw input of questions to the user: what they offer stands there alone. */
+  const asked = new Map<string, string>();
   /** A line that waits for its end comes before whatever happens next. */
   const saidSoFar = (): string[] => [...texts].flatMap(([id, { pending }]) => (pending === "" ? [] : add(id, "\n")));
   const add = (id: string, text: string): string[] => {
@@ -81,6 +84,11 @@ export function plainLines(lifecycleLine: EventLines, where: Where): (event: Str
     const lines = endText(texts.get(id) ?? newParagraph);
     texts.delete(id);
     return lines;
+  };
+  const offered = (id: string): string[] => {
+    const options = optionsText(asked.get(id) ?? "");
+    asked.delete(id);
+    return options === "" ? [] : add(id, options);
   };
   /** The end of what a call printed. */
   const printed = (id: string, threadId: string): string[] => {
@@ -109,8 +117,19 @@ export function plainLines(lifecycleLine: EventLines, where: Where): (event: Str
         const { toolCallId, purpose, text } = payload.value;
         return purpose === TextPurpose.SPEECH ? add(toolCallId, text) : [];
       }
-      case "toolCallInputCompleted":
-        return [...end(payload.value.toolCallId), lifecycleLine(event)];
+      case "toolCallCreated":
+        if (asksUser(payload.value.toolName)) asked.set(payload.value.toolCallId, "");
+        return [...saidSoFar(), lifecycleLine(event)];
+      case "toolCallInputDelta": {
+        const { toolCallId, text } = payload.value;
+        const before = asked.get(toolCallId);
+        if (before !== undefined) asked.set(toolCallId, before + text);
+        return []; // Pieces, not steps. `heddle follow` prints them.
+      }
+      case "toolCallInputCompleted": {
+        const { toolCallId } = payload.value;
+        return [...offered(toolCallId), ...end(toolCallId), lifecycleLine(event)];
+      }
       case "toolCallOutputDelta": {
         const { toolCallId, text } = payload.value;
         tails.set(toolCallId, addToTail(tails.get(toolCallId) ?? noTail, text));
@@ -118,10 +137,10 @@ export function plainLines(lifecycleLine: EventLines, where: Where): (event: Str
       }
       case "toolCallComplete": {
         const { toolCallId } = payload.value;
+        asked.delete(toolCallId);
         return [...end(toolCallId), lifecycleLine(event), ...printed(toolCallId, event.threadId)];
       }
-      case "toolCallInputDelta": // Pieces, not steps. `heddle follow` prints them.
-      case "reasoningDelta":
+      case "reasoningDelta": // Pieces, not steps. `heddle follow` prints them.
       case "reasoningCompleted":
         return [];
       default:

@@ -7,6 +7,7 @@ import { Failure } from "./failure.js";
 import type { Interrupted } from "./interrupt.js";
 import { commandLine, type Where } from "./next-command.js";
 import { longestOutageMs, type OutageWatch, watchOutages } from "./outage.js";
+import { asksUser } from "./question-options.js";
 import { type Answering, Approver } from "./run-prompt-approvals.js";
 import type { Run, RunClient } from "./run-prompt-client.js";
 import type { RunServer } from "./run-prompt-server.js";
@@ -77,7 +78,7 @@ async function follow(
 }
 
 const isQuestion = ({ payload }: StreamThreadEventsResponse): boolean =>
-  payload.case === "toolCallComplete" && payload.value.toolName === "clarify" && payload.value.success;
+  payload.case === "toolCallComplete" && asksUser(payload.value.toolName) && payload.value.success;
 
 /** Returns what stops it. */
 function callOffWhenAsked(watched: Watched, leaving: AbortController): () => void {

@@ -33,6 +33,8 @@ export const thinks = (reasoningId: string, text: string) =>
   event({ case: "reasoningDelta", value: { reasoningId, text } });
 export const named = (toolCallId: string, title: string, rest: object = {}) =>
   event({ case: "toolCallCreated", value: { toolCallId, toolName: "tool", title, kind: ToolKind.OTHER, ...rest } });
+export const writes = (toolCallId: string, text: string) =>
+  event({ case: "toolCallInputDelta", value: { toolCallId, text } });
 export const ready = (toolCallId: string, summary: string) =>
   event({ case: "toolCallInputCompleted", value: { toolCallId, summary } });
 export const running = (toolCallId: string, summary: string, rest: object = {}) =>

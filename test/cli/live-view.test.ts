@@ -30,6 +30,7 @@ import {
   started,
   thinks,
   threadId,
+  writes,
 } from "./live-view-support.js";
 
 /** All finished lines, and the open ones `laterMs` after the last event. */
@@ -242,6 +243,23 @@ describe("what the agent says through a tool", () => {
       finished: ["Hello", "you"],
       open: [],
     });
+  });
+
+  test("the answers that a question offers stand below it, one a line, and do nothing but show", () => {
+    const asks = (...pieces: readonly string[]) => [
+      named("c", "Ask the user", { toolName: "clarify" }),
+      ...pieces.map((piece) => writes("c", piece)),
+      speaks("c", "Which one?"),
+      ready("c", "Asking you a question"),
+      over("c", 'Asked: "Which one?"'),
+    ];
+    expect(show(asks('{"question":"Which one?","options":["bl', 'ue","the\\nred\\u001b[2J one"]}')).finished).toEqual([
+      "Which one?",
+      "- blue",
+      "- the red one",
+    ]);
+    for (const input of ['{"question":"Which one?"}', '{"options":{"a":1}}', '{"options":["a', "null", ""])
+      expect(show(asks(input)).finished).toEqual(["Which one?"]);
   });
 
   test("a failure is told all the same", () => {

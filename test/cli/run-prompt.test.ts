@@ -23,6 +23,7 @@ import {
   started,
   thinks,
   threadId,
+  writes,
 } from "./live-view-support.js";
 import { type FakeIo, fakeIo, fakeServer, heddle } from "./support.js";
 import { TinyTerminal } from "./tiny-terminal.js";
@@ -115,6 +116,20 @@ describe("in a pipe", () => {
     ]);
     // biome-ignore lint/suspicious/noControlCharactersInRegex: there must be none.
     expect(stdout).not.toMatch(/\u001b/);
+  });
+
+  test("the answers that a question offers stand below it", async () => {
+    const asks = [
+      named("c", "Ask the user", { toolName: "clarify" }),
+      writes("c", '{"question":"Which one?","options":["blue",'),
+      speaks("c", "Which one?"),
+      writes("c", '"red"]}'),
+      ready("c", "Asking you a question"),
+    ];
+    const { server } = serving([started(), ...asks, runEnd()]);
+    await using url = await server;
+    const { stdout } = await heddleRun(["x", "--server", url.url]);
+    expect(stdout).toMatch(/ named .*\nWhich one\?\n- blue\n- red\n.* input +Ask the user: /);
   });
 
   test("of what a call prints the end is shown, and how to see the rest", async () => {
