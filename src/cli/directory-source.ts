@@ -9,6 +9,7 @@ const pageSize = 500;
 export async function openDirectory(dataDir: string): Promise<Source> {
   const { threads, toolCalls, close } = await readOffline(dataDir);
   return {
+    dataDir,
     async *events({ threadId, afterSequence, control, signal }) {
       for await (const event of threads.follow({ threadId, afterSequence, follow: false }, signal)) {
         if (event.sequence !== 0n || control === true) yield event;

@@ -7,6 +7,7 @@ import { type StreamThreadEventsResponse, StreamThreadEventsResponseSchema } fro
 import type { FollowState } from "../client/index.js";
 import { HeddleError, isError } from "../thread/errors.js";
 import { sequenceArgument, threadArgument } from "./arguments.js";
+import { cutOffHint, watchRunning } from "./cut-off.js";
 import { eventLines } from "./event-line.js";
 import type { Context } from "./run.js";
 import { addSourceOptions, type SourceOptions, withSource } from "./source.js";
@@ -63,14 +64,19 @@ async function follow(context: Context, threadId: string, flags: FollowFlags): P
       onState: reportOutages(say),
     });
     let isBegun = false;
+    let isRunning = false;
+    const watch = watchRunning();
     try {
       for await (const event of events) {
         isBegun = true;
+        isRunning = watch(event);
         await io.stdout.write(`${line(event)}\n`);
       }
     } catch (reason) {
       throw isBegun || flags.after === undefined ? reason : explained(reason, flags.after);
     }
+    const hint = isRunning ? await cutOffHint(source, { what: "the run", where: flags }) : undefined;
+    if (hint !== undefined) say(hint);
   });
 }
 

@@ -22,7 +22,9 @@ export interface Source {
   /** Undefined: nobody is there to take an answer. */
   readonly answer?: (answer: ApprovalAnswer, signal: AbortSignal) => Promise<void>;
   close(): Promise<void>;
-  /** The data directory that is read because no server was named or found. */
+  /** The data directory that is read, whether or not a server holds it. Undefined: a server is asked. */
+  readonly dataDir?: string;
+  /** The same, where it is read because no server was named or found. */
   readonly foundIn?: string;
 }
 

@@ -3,6 +3,7 @@ import { toJsonString } from "@bufbuild/protobuf";
 import type { Command } from "commander";
 import { type Thread, ThreadSchema, ThreadState } from "../../gen/heddle/v1/thread_service_pb.js";
 import { countArgument } from "./arguments.js";
+import { cutOffHint } from "./cut-off.js";
 import { dateTime } from "./format.js";
 import type { Context } from "./run.js";
 import { addSourceOptions, type SourceOptions, withSource } from "./source.js";
@@ -37,14 +38,18 @@ async function threads(context: Context, flags: ThreadsFlags): Promise<void> {
   const style = styleFor(io, "stdout");
   const row = rowFor(io.stdout.columns);
   let count = 0;
+  let isAnyRunning = false;
   await withSource(context, flags, async (source) => {
     for await (const thread of source.threads(signal)) {
       if (count === 0 && !flags.json) await io.stdout.write(`${style.dim(row(headings))}\n`);
       await io.stdout.write(
         `${flags.json ? toJsonString(ThreadSchema, thread) : painted(thread, row(cellsOf(thread)), style)}\n`,
       );
+      isAnyRunning ||= thread.state === ThreadState.RUNNING;
       if (++count >= limit) break;
     }
+    const hint = isAnyRunning ? await cutOffHint(source, { what: "what is running", where: flags }) : undefined;
+    if (hint !== undefined) await io.stderr.write(`heddle: ${safeLine(hint)}\n`);
   });
   if (count === 0 && !flags.json) await io.stderr.write("There are no threads yet.\n");
 }

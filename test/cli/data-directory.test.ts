@@ -39,7 +39,23 @@ test("reads the same as its server, while the server runs and afterwards", async
   expect(online[2]?.stdout).toBe('{"passed":42}');
   expect(await read("--data", dataDir)).toEqual(online);
   await server.kill();
-  expect(await read("--data", dataDir)).toEqual(online);
+  expect((await read("--data", dataDir)).map(({ stderr, ...rest }) => rest)).toEqual(
+    online.map(({ stderr, ...rest }) => rest),
+  );
+});
+
+test("what was under way when the server died is said to be cut off, by those commands that show it as running", async () => {
+  server = await startServerProcess({ dataDir });
+  const { threadId, callId } = await recordThread(server.url, 1);
+  const stderrOf = async (...args: string[]) => (await heddle([...args, "--data", dataDir])).stderr;
+  expect(await stderrOf("threads")).toBe("");
+  expect(await stderrOf("follow", threadId)).toBe("");
+  await server.kill();
+  const hint = (what: string) =>
+    `heddle: no server works on ${dataDir}: unless a "heddle run" does at this moment, ${what} was cut off; the next heddle run "…" --data ${dataDir} ends it as interrupted, and heddle serve --data ${dataDir} takes it up\n`;
+  expect(await stderrOf("threads")).toBe(hint("what is running"));
+  expect(await stderrOf("follow", threadId)).toBe(hint("the run"));
+  expect(await stderrOf("call", callId)).toBe("");
 });
 
 test("a directory that holds nothing is an error, and is not made", async () => {

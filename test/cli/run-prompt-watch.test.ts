@@ -22,12 +22,17 @@ const view: RunView = {
   note: () => {},
   foreign: () => {},
   away: () => {},
-  farewell: () => {},
+  farewell(text) {
+    farewell = text;
+  },
   close: async () => {},
 };
 
+/** What was asked to be said if the process ends at once. */
+let farewell = "";
+
 /** A run of which nothing more is heard; `isAway`: because its server is gone. */
-function watchSilence(isAway: boolean) {
+function watchSilence(isAway: boolean, { isOwn = false, data }: { isOwn?: boolean; data?: string } = {}) {
   const interruption = new AbortController();
   const client: RunClient = {
     start: () => Promise.reject(new Error("it has begun")),
@@ -45,7 +50,7 @@ function watchSilence(isAway: boolean) {
   };
   const server = {
     place: { url: () => "http://127.0.0.1:9", token: undefined },
-    isOwn: false,
+    isOwn,
     dataDir: undefined,
     close: async () => {},
   };
@@ -55,7 +60,7 @@ function watchSilence(isAway: boolean) {
     run,
     view,
     server,
-    flags: {},
+    flags: { data },
     answering: "nobody",
     signal: interruption.signal,
   }).catch((reason) => reason as unknown);
@@ -93,4 +98,14 @@ test("a run that Ctrl-C has called off is watched for as long as it takes: a sec
   interruption.abort(new Interrupted("SIGINT"));
   await vi.advanceTimersByTimeAsync(10 * longestOutageMs);
   expect(await Promise.race([ended, Promise.resolve("goes on")])).toBe("goes on");
+});
+
+test("who leaves a run of the command's own at once is told what becomes of it", async () => {
+  const { ended, interruption } = watchSilence(false, { isOwn: true, data: "d" });
+  expect(farewell).toBe(
+    `left at once: the run was cut off, and its record stays open: the next heddle run "…" --data d ends it as interrupted, and heddle serve --data d takes it up. Thread ${threadId}`,
+  );
+  interruption.abort(new Interrupted("SIGTERM"));
+  await vi.advanceTimersToNextTimerAsync();
+  await endingOf(ended);
 });
