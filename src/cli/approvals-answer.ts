@@ -66,7 +66,7 @@ async function withHolder(flags: AnswerFlags): Promise<AnswerFlags> {
 function answerTaker({ answer, foundIn }: Source, { data }: SourceOptions): NonNullable<Source["answer"]> {
   if (answer !== undefined) return answer;
   const dataDir = safeLine(data ?? foundIn ?? "");
-  const message = `no server takes answers for ${dataDir}. Where "heddle run" works on it, answer on its terminal; else start one with "heddle serve --data ${dataDir}", and answer then`;
+  const message = `no server takes answers for ${dataDir}. Where "heddle run" works on it, answer on its terminal; else start one with "${commandLine("serve", { data: dataDir })}", and answer then`;
   throw new Failure({ code: exitCodes.unreachable, message }, undefined);
 }
 

@@ -7,6 +7,7 @@ import { usageEnding } from "./exit.js";
 import { Failure } from "./failure.js";
 import { dateTime, sizeText } from "./format.js";
 import { collectionArgument } from "./index-arguments.js";
+import { commandLine } from "./next-command.js";
 import type { Context } from "./run.js";
 import { type Style, safeBlock, safeLine, styleFor } from "./terminal.js";
 import { joined } from "./words.js";
@@ -81,7 +82,7 @@ async function list(context: Context, flags: DocumentsFlags): Promise<void> {
 
 const noneText = ({ collection }: DocumentsFlags): string =>
   collection === undefined
-    ? "There are no documents yet: put some there with heddle index <dir>."
+    ? `There are no documents yet: put some there with ${commandLine("index <dir>", {})}.`
     : `There are no documents in ${collection}.`;
 
 interface Cells {

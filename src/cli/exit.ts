@@ -4,6 +4,7 @@ import { reasonOf } from "../client/index.js";
 import { FlagProblem } from "../config.js";
 import { type ErrorCode, HeddleError } from "../thread/errors.js";
 import { Interrupted } from "./interrupt.js";
+import { commandLine } from "./next-command.js";
 import { ClosedWithoutAnswer } from "./no-answer.js";
 import { safeLine } from "./terminal.js";
 
@@ -110,7 +111,10 @@ const isAway = (error: ConnectError): boolean => [undefined, "SHUTTING_DOWN"].in
 
 function unreachable(error: ConnectError, server: string | undefined): Ending {
   const said = safeLine(error.rawMessage || codeOf(error.cause));
-  const hint = codeOf(error.cause) === "ECONNREFUSED" ? `. Start one with "heddle serve", or give --server URL` : "";
+  const hint =
+    codeOf(error.cause) === "ECONNREFUSED"
+      ? `. Start one with "${commandLine("serve", {})}", or give --server URL`
+      : "";
   const message = server === undefined ? said : `cannot reach the server at ${server}: ${said}${hint}`;
   return { code: exitCodes.unreachable, message };
 }

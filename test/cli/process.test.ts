@@ -160,3 +160,12 @@ describe("heddle follow", () => {
     }
   });
 });
+
+test("commands to type next begin as the one that was typed: npx has the name nowhere else", async () => {
+  const unreachable = [command, "threads", "--server", "http://127.0.0.1:1"];
+  const npx = { npm_lifecycle_event: "npx", npm_lifecycle_script: "'heddle'" };
+  expect((await result(start(process.execPath, unreachable, npx))).stderr).toContain('"npx heddle serve"');
+  expect((await result(start(process.execPath, unreachable, { npm_lifecycle_event: "" }))).stderr).toContain(
+    '"heddle serve"',
+  );
+});
