@@ -61,7 +61,7 @@ describe.each(ways)("$way", ({ sandbox, isHere }) => {
       values.filter((value) => value.toolCallId === toolCallId);
 
     const deltas = ofFirst(valuesOf(events, "toolCallTextDelta"));
-    expect(deltas.length).toBeGreaterThan(3);
+    expect(deltas.length).toBeGreaterThan(1);
     expect(new Set(deltas.map(({ purpose }) => purpose))).toEqual(new Set([TextPurpose.CODE]));
     expect(deltas.map(({ text }) => text).join("")).toBe(code);
     expect(ofFirst(valuesOf(events, "toolCallStarted"))[0]!.summary).toBe("Running JavaScript code (4 lines)");
