@@ -335,18 +335,6 @@ export function createWriters(wire: Wire): ReadonlyMap<string, (message: never) 
       writeTag(128);
       writeUint32(message.askedToolCalls);
     }
-    if (message.takenUpTime !== undefined) {
-      {
-        writeTag(138);
-        const start = begin();
-        writeTimestamp(message.takenUpTime);
-        end(start);
-      }
-    }
-    if (message.deaths !== 0) {
-      writeTag(144);
-      writeUint32(message.deaths);
-    }
     if (message.$unknown !== undefined) writeUnknown(message.$unknown);
   }
 

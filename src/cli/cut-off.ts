@@ -5,42 +5,29 @@ import { serverOf } from "./find-server.js";
 import { commandLine, type Where } from "./next-command.js";
 import type { Source } from "./source.js";
 
-/** What the next processes make of a run that was cut off. */
-export const takenUpLater = (where: Where): string =>
-  `the next ${commandLine('run "…"', where)} ends it as interrupted, and ${commandLine("serve", where)} takes it up`;
+/** Who records what became of a run that was cut off. */
+export const recordedLater = (where: Where): string =>
+  `the next ${commandLine('run "…"', where)} or ${commandLine("serve", where)} records what became of it`;
 
 /**
- * What to say where something is under way in what was read; undefined where a server works on it. A server of a `heddle run`'s
- * own tells nobody of itself, so that its work cannot be ruled out.
+ * What to say where something is under way in what was read; undefined where a server is found that works on it. One that is not found may
+ * be there all the same: in another container, or a `heddle run`'s own.
  */
 export async function cutOffHint(
   { dataDir }: Pick<Source, "dataDir">,
   { what, where }: { what: string; where: Where },
 ): Promise<string | undefined> {
   if (dataDir === undefined || (await serverOf(dataDir, undefined)) !== undefined) return undefined;
-  return `no server works on ${dataDir}: unless a "heddle run" does at this moment, ${what} was cut off; ${takenUpLater(where)}`;
+  return `no server was found that works on ${dataDir}: ${what} may have been cut off; if so, ${recordedLater(where)}`;
 }
 
-/** Says whether a run is under way behind the events of a thread that it was called with, in order. */
+/** Says whether a run of Heddle's own is under way behind the events of a thread that it was called with, from its beginning on. */
 export function watchRunning(): (event: StreamThreadEventsResponse) => boolean {
-  let isRunning: boolean | undefined;
-  return ({ payload, runId }) => {
-    switch (payload.case) {
-      case "runStarted":
-      case "runResumed":
-        isRunning = true;
-        break;
-      case "runSuspended":
-      case "runCompleted":
-        isRunning = false;
-        break;
-      case "processStarted":
-      case "processExited": // Processes outlive runs.
-        break;
-      default:
-        // The events may begin in the middle of a run.
-        if (runId !== "") isRunning ??= true;
-    }
-    return isRunning ?? false;
+  let isRunning = false;
+  return ({ payload }) => {
+    if (payload.case === "runStarted") isRunning = payload.value.producer === "";
+    else if (payload.case === "runResumed") isRunning = true;
+    else if (payload.case === "runSuspended" || payload.case === "runCompleted") isRunning = false;
+    return isRunning;
   };
 }

@@ -2,7 +2,7 @@
 import { ConnectError } from "@connectrpc/connect";
 import type { RunCompleted, StreamThreadEventsResponse } from "../../gen/heddle/v1/event_pb.js";
 import { reasonOf } from "../client/index.js";
-import { takenUpLater } from "./cut-off.js";
+import { recordedLater } from "./cut-off.js";
 import { exitCodes } from "./exit.js";
 import { Failure } from "./failure.js";
 import type { Interrupted } from "./interrupt.js";
@@ -134,5 +134,5 @@ const seeLater = ({ run, flags }: Watched): string =>
 
 const leftAtOnce = ({ run, flags, server }: Watched): string =>
   server.isOwn
-    ? `left at once: the run was cut off, and its record stays open: ${takenUpLater(flags)}. Thread ${run.threadId}`
+    ? `left at once: the run was cut off, and its record stays open: ${recordedLater(flags)}. Thread ${run.threadId}`
     : `left at once: the server goes on calling the run off; see how it ends with ${commandLine(`follow ${run.threadId}`, flags)}`;

@@ -54,9 +54,8 @@ const overlapUnits = 16;
 /** Of a message that begins with what the summary says behind its outcome ("Discarded: …"), what follows. */
 function goesOn(message: string, summary: string): string | undefined {
   const told = summary.replace(/^.*?: /, "").replace(/[\s.]+$/, "");
-  const isSame = told.length >= overlapUnits && message.toLowerCase().startsWith(told.toLowerCase());
-  const rest = message.slice(told.length);
-  return isSame && !/^[\p{L}\p{N}]/u.test(rest) ? withoutPunctuation(rest) : undefined;
+  const isSame = told.length >= overlapUnits && message.slice(0, told.length).toLowerCase() === told.toLowerCase();
+  return isSame ? /^[;:,.]?\s+(.*)$/s.exec(message.slice(told.length))?.[1] : undefined;
 }
 
 function behind(message: string, cut: string): string | undefined {

@@ -86,7 +86,7 @@ async function backoff(
 ): Promise<void> {
   const doubled = run.limits.firstBackoffMs * 2 ** (attempt - 1) * (0.75 + Math.random() / 2);
   const ms = Math.max(Math.min(longestBackoffMs, doubled), error.retryAfterMs ?? 0);
-  if (Date.now() + ms >= run.endsMs) throw error;
+  if (performance.now() + ms >= run.endsMs) throw error;
   try {
     await sleep(ms, undefined, { signal: scope.signal });
   } catch {

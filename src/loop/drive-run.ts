@@ -24,20 +24,13 @@ export async function driveRun(run: Run, { log, document }: DriveOptions): Promi
   // It waits for somebody outside.
   if (!end) return;
   // What the server's end cuts off is gone on with at its next start.
-  if (run.stopped?.kind === "server_stopping" && run.staysOpen && end.outcome === RunOutcome.INTERRUPTED) {
-    if (document.takenUpTime) await noteGoodEnd(run);
-    return;
-  }
+  if (run.stopped?.kind === "server_stopping" && run.staysOpen && end.outcome === RunOutcome.INTERRUPTED) return;
   const finishReason = cleanSummary(end.finishReason, finishReasonUnits);
   await run.recorder.record({
     case: "runCompleted",
     value: { ...end, finishReason, ...(run.usage && { usage: run.usage }) },
   });
 }
-
-/** The server dies of nothing. Where that cannot be stored, the next one takes it for a death, and goes on all the same. */
-const noteGoodEnd = (run: Run): Promise<void> =>
-  run.recorder.note((draft) => draft.changeRun({ takenUpTime: undefined, deaths: 0 })).catch(() => {});
 
 /** What RunCompleted takes. A provider's own word may be longer. */
 const finishReasonUnits = 64;
@@ -72,7 +65,7 @@ function startTimer(run: Run, { options, startTime, suspended }: RunDocument): N
   const waitedMs = suspended ? durationMs(suspended) : 0;
   const elapsedMs = startTime ? Date.now() - timestampMs(startTime) - waitedMs : 0;
   const leftMs = Math.max(0, limitMs - elapsedMs);
-  run.endsMs = Date.now() + leftMs;
+  run.endsMs = performance.now() + leftMs;
   return setTimeout(() => run.stop({ kind: "run_timeout", limitMs }), leftMs);
 }
 

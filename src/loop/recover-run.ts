@@ -6,7 +6,6 @@ import type { ThreadDraft } from "../recorder/thread-draft.js";
 import type { OpenCall } from "../thread/open-call.js";
 import type { RunDocument } from "../thread/schema.js";
 import type { ThreadState } from "../thread/state.js";
-import { now, timestampMs } from "../thread/time.js";
 import { isParked, resumeRun, suspendRun } from "./parked.js";
 
 interface Policy {
@@ -37,38 +36,16 @@ export function recoverRun(draft: ThreadDraft, { afterRestart, isOffered }: Poli
     interruptRun(draft, { ...serverStopped, reason });
     return undefined;
   }
-  const deaths = deathsOf(document.run);
-  if (deaths >= mostDeaths) {
-    interruptRun(draft, deadly);
-    return undefined;
-  }
   interruptOpen(draft, serverStopped, (open) => isKept(open, state.run?.suspended ?? false));
   const calls = [...state.calls.values()];
   const parked = calls.filter(isParked);
   const isWaiting = parked.length > 0 && !calls.some(({ state }) => state === "approved");
-  if (!isWaiting) {
-    draft.changeRun({ takenUpTime: now(), deaths });
-    return resumeRun(draft) ?? draft.document.run;
-  }
+  if (!isWaiting) return resumeRun(draft) ?? document.run;
   suspendRun(
     draft,
     parked.map(({ call }) => call.id),
   );
   return undefined;
-}
-
-/** What kills its server does so again: a tool that throws where nobody can catch it, a machine that has too little memory for it. */
-const mostDeaths = 3;
-const deadly = {
-  reason: `the server died ${mostDeaths} times in a row soon after it had gone on with this run`,
-  kind: "deadly_run",
-} as const;
-/** Of a server, from when it goes on with the run. */
-const shortLifeMs = 60_000;
-
-function deathsOf({ takenUpTime, deaths }: RunDocument): number {
-  const isShort = takenUpTime !== undefined && Date.now() - timestampMs(takenUpTime) < shortLifeMs;
-  return isShort ? deaths + 1 : 0;
 }
 
 /** Nothing was under way: it goes on waiting, for this process or for another one. */

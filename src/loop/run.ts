@@ -73,7 +73,7 @@ export class Run {
   readonly levelsBelow: number;
   readonly tasks: DelegatedTasks;
   readonly waits: Waits;
-  /** When its time is up, as `Date.now()` has it. */
+  /** When its time is up, as `performance.now()` has it. */
   endsMs = Number.POSITIVE_INFINITY;
   /** The conversation as the model sees it. */
   readonly messages: ModelMessage[] = [];

@@ -47,8 +47,6 @@ export function changedRun(run: RunDocument, changes: Partial<RunDocument>): Run
     attended: run.attended,
     askedSteps: run.askedSteps,
     askedToolCalls: run.askedToolCalls,
-    takenUpTime: run.takenUpTime,
-    deaths: run.deaths,
     $unknown: run.$unknown,
   };
   return Object.assign(next, changes);

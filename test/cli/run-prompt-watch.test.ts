@@ -103,7 +103,7 @@ test("a run that Ctrl-C has called off is watched for as long as it takes: a sec
 test("who leaves a run of the command's own at once is told what becomes of it", async () => {
   const { ended, interruption } = watchSilence(false, { isOwn: true, data: "d" });
   expect(farewell).toBe(
-    `left at once: the run was cut off, and its record stays open: the next heddle run "…" --data d ends it as interrupted, and heddle serve --data d takes it up. Thread ${threadId}`,
+    `left at once: the run was cut off, and its record stays open: the next heddle run "…" --data d or heddle serve --data d records what became of it. Thread ${threadId}`,
   );
   interruption.abort(new Interrupted("SIGTERM"));
   await vi.advanceTimersToNextTimerAsync();

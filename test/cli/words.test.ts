@@ -27,6 +27,20 @@ test.each([
     "The server is not thereabouts",
   ],
   [
+    "a path that begins with dots",
+    FAILED,
+    "Failed: could not open the file",
+    { message: "Could not open the file ../secret" },
+    "../secret",
+  ],
+  [
+    "a name that goes on",
+    FAILED,
+    "Failed: could not open /etc/hosts",
+    { message: "could not open /etc/hosts.allow: EACCES" },
+    "could not open /etc/hosts.allow: EACCES",
+  ],
+  [
     "what a cut summary has left out",
     FAILED,
     `Failed: ${long.slice(0, 180)}…`,

@@ -1,6 +1,6 @@
 // What becomes of a run when its process is gone: by the state of its calls, from the log alone.
 import { once } from "node:events";
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { EventLog } from "../../src/log/event-log.js";
 import { openMemoryLog } from "../../src/log/memory.js";
 import { recover } from "../../src/recorder/recover.js";
@@ -60,24 +60,6 @@ async function dieWhileRunning(next: CoreOptions, first: CoreOptions = {}) {
   return { after, threadId, runId, begun };
 }
 
-/** One run, and process after process that dies while its call runs, but for one that stops in good order. */
-async function liveAndDie({ lives, inGoodOrder }: { lives: number; inGoodOrder?: number }) {
-  const { begun, wait } = counted();
-  const log = openMemoryLog();
-  let threadId = "";
-  for (let life = 1; life <= lives; life++) {
-    const { log: mortal, die } = severed(log);
-    const server = core({ log: mortal, model: replies(called({ name: "wait" })), tools: [wait] });
-    if (life > 1) await recover(mortal, server.recordings);
-    else ({ threadId } = await send(server, { text: "Wait" }));
-    if ((await storedEvents(server, threadId)).some(isCase("runCompleted"))) break;
-    await vi.waitUntil(() => begun.length === life);
-    if (life === inGoodOrder) await server.runs.close();
-    die();
-  }
-  return { begun, events: await storedEvents(core({ log }), threadId) };
-}
-
 describe("a run whose process died", () => {
   test("T1: goes on: the running call is interrupted, not run again, and the model is told", async () => {
     const model = replies(said("I shall not try again."));
@@ -105,23 +87,6 @@ describe("a run whose process died", () => {
       { outcome: RunOutcome.INTERRUPTED, usage: { inputTokens: 7n, outputTokens: 3n } },
     ]);
     expect(await after.threads.get(threadId)).toMatchObject({ state: WireThreadState.IDLE });
-  });
-
-  test("T1: ends when server after server has died of it", async () => {
-    const { begun, events } = await liveAndDie({ lives: 6 });
-    expect(begun).toHaveLength(4);
-    expect(valuesOf(events, "runCompleted")).toMatchObject([
-      {
-        outcome: RunOutcome.INTERRUPTED,
-        errorMessage: "Interrupted: the server died 3 times in a row soon after it had gone on with this run",
-      },
-    ]);
-  });
-
-  test("goes on over more deaths where a server has stopped in good order in between", async () => {
-    const { begun, events } = await liveAndDie({ lives: 6, inGoodOrder: 3 });
-    expect(begun).toHaveLength(6);
-    expect(valuesOf(events, "runCompleted")).toEqual([]);
   });
 
   test("ends when its model is not offered any more", async () => {

@@ -21,8 +21,6 @@ export interface ServerProcess {
   status(): Promise<Record<string, number>>;
   /** SIGKILL, and wait. The data directory stays. */
   kill(): Promise<void>;
-  /** Waits until it has ended by itself. */
-  died(): Promise<void>;
   /** SIGTERM, and wait: the exit code. */
   stop(): Promise<number | null>;
 }
@@ -78,7 +76,6 @@ export async function startServerProcess(options: ServerProcessOptions): Promise
       child.kill("SIGKILL");
       await ended;
     },
-    died: async () => void (await ended),
     stop: async () => {
       child.kill("SIGTERM");
       const [code] = (await ended) as [number | null];
