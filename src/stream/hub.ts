@@ -1,7 +1,9 @@
 // Who follows what. One tail per followed thread, made with its first subscriber and gone with its last. Followers are told at the end
-// of the turn in which something was stored: whoever wrote it goes on first, and the disk is at work again while it goes out.
+// of the turn in which something was stored: whoever wrote it goes on first, and the disk is at work again while it goes out. Those who
+// have been told a moment ago are told a moment later, of all that has come by then: each write wakes its reader and costs more than
+// what it carries, and a busy thread would make a thousand a second for each of its subscribers.
 import { type EventLog, nameOf, type Span, type ThreadKey } from "../log/event-log.js";
-import { Tail, type TailEnd, tailLimits } from "./tail.js";
+import { momentMs, Tail, type TailEnd, tailLimits } from "./tail.js";
 
 export class Hub {
   readonly #log: EventLog;
@@ -9,6 +11,8 @@ export class Hub {
   #subscriptions = 0;
   /** Tails with news. */
   #news: Tail[] = [];
+  /** Tails with news for those who have been told a moment ago. */
+  #waiting: Tail[] = [];
 
   constructor(log: EventLog) {
     this.#log = log;
@@ -44,15 +48,23 @@ export class Hub {
   }
 
   #haveNews(tail: Tail): void {
-    if (this.#news.push(tail) === 1) behindWriters(this.#tellAll);
+    if (tail.canWait(performance.now())) {
+      if (this.#waiting.push(tail) === 1) setTimeout(this.#tellWaiting, momentMs);
+    } else if (this.#news.push(tail) === 1) behindWriters(this.#tellAll);
   }
+
+  readonly #tellWaiting = (): void => {
+    this.#news.push(...this.#waiting.splice(0));
+    this.#tellAll();
+  };
 
   /** One by one off the list: should one throw, the others are still there. */
   readonly #tellAll = (): void => {
     const tails = this.#news;
     this.#news = [];
+    const nowMs = performance.now();
     try {
-      for (let tail = tails.shift(); tail; tail = tails.shift()) tail.tellFollowers();
+      for (let tail = tails.shift(); tail; tail = tails.shift()) tail.tellFollowers(nowMs);
     } finally {
       for (const tail of tails) this.#haveNews(tail);
     }

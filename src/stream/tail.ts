@@ -10,13 +10,16 @@ export const tailLimits = {
   readBytes: 64 * 1024,
 };
 
+/** How soon those who have been told of something may be told again: often enough for any eye. */
+export const momentMs = 2;
+
 /** What became of the thread while it was followed. */
 export type TailEnd = { readonly kind: "removed" } | { readonly kind: "failed"; readonly error: unknown };
 
 export interface TailOptions {
   /** The thread's head as just read from the log. */
   readonly head: bigint;
-  /** There is news for those who follow: to be answered by one `tellFollowers`. */
+  /** There is news for those who follow, or so much of it that it cannot wait: to be answered by `tellFollowers`. */
   readonly onNews: (tail: Tail) => void;
 }
 
@@ -35,7 +38,9 @@ export class Tail {
   /** The newest head that the log has told of. */
   #newest: bigint;
   #isReading = false;
+  #toldMs = -momentMs;
   #isTold = true;
+  #untoldBytes = 0;
   readonly #followers = new Set<() => void>();
   /** What subscribers at one position get: made once, and used by all that are at it. */
   #joined: Span | undefined;
@@ -72,8 +77,15 @@ export class Tail {
     this.#followers.delete(callback);
   }
 
-  tellFollowers(): void {
+  /** They have been told a moment ago, and what there is fits into one write. */
+  canWait(nowMs: number): boolean {
+    return nowMs - this.#toldMs < momentMs && this.#untoldBytes < tailLimits.readBytes;
+  }
+
+  tellFollowers(nowMs: number): void {
+    this.#toldMs = nowMs;
     this.#isTold = true;
+    this.#untoldBytes = 0;
     for (const callback of this.#followers) callback();
   }
 
@@ -130,6 +142,7 @@ export class Tail {
   #add(span: Span): void {
     this.#spans.push(span);
     this.#bytes += span.bytes.length;
+    this.#untoldBytes += span.bytes.length;
     this.#head = span.last;
     this.#joined = undefined;
     while (this.#bytes > tailLimits.keptBytes && this.#spans.length > 1) {
@@ -146,8 +159,9 @@ export class Tail {
     this.#haveNews();
   }
 
+  /** Once, and once more for each piece that cannot wait. */
   #haveNews(): void {
-    if (!this.#isTold) return;
+    if (!this.#isTold && this.#untoldBytes < tailLimits.readBytes) return;
     this.#isTold = false;
     this.#onNews(this);
   }

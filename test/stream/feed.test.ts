@@ -3,6 +3,7 @@ import { afterEach, describe, expect, test, vi } from "vitest";
 import { Closing_Reason } from "../../gen/heddle/v1/event_pb.js";
 import { openMemoryLog } from "../../src/log/memory.js";
 import type { Sink } from "../../src/stream/feed.js";
+import { momentMs, tailLimits } from "../../src/stream/tail.js";
 import { HeddleError } from "../../src/thread/errors.js";
 import type { ThreadEvent } from "../../src/thread/event.js";
 import { decodeFrames } from "../../src/thread/frame.js";
@@ -54,6 +55,11 @@ async function watch(
 
 const upTo = (last: number, first = 1): number[] =>
   Array.from({ length: last - first + 1 }, (_, index) => first + index);
+
+/** Whatever was to be done at the end of this turn, and at the end of the next ones, is done. */
+async function turnsOver(): Promise<void> {
+  for (let turn = 0; turn < 3; turn++) await new Promise<void>((resolve) => setImmediate(resolve));
+}
 
 async function runningCall(heddle: Core) {
   const producer = await openProducer(heddle);
@@ -146,6 +152,39 @@ describe("a feed", () => {
     feed.resume();
     await vi.waitFor(() => expect(watcher.sequences).toEqual(upTo(25, 5)));
     expect(watcher.writes - before).toBeLessThanOrEqual(2);
+  });
+
+  test("S2: a subscriber is written to every two milliseconds at most, however many appends there are", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] });
+    const heddle = core();
+    const { threadId, print } = await runningCall(heddle);
+    const { watcher } = await watch(heddle, threadId, { after: 4n });
+    const before = watcher.writes;
+    await print("at once");
+    await turnsOver();
+    expect(watcher.sequences, "nothing was told for a while").toEqual([5]);
+    for (const text of ["a", "b", "c"]) await print(text);
+    await turnsOver();
+    expect(watcher.sequences, "something was told a moment ago").toEqual([5]);
+    vi.advanceTimersByTime(momentMs);
+    expect(watcher.sequences).toEqual(upTo(8, 5));
+    expect(watcher.writes - before).toBe(2);
+    vi.advanceTimersByTime(momentMs);
+    await print("at once again");
+    await turnsOver();
+    expect(watcher.sequences).toEqual(upTo(9, 5));
+  });
+
+  test("what fills a write does not wait for more", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] });
+    const heddle = core();
+    const { threadId, print } = await runningCall(heddle);
+    const { watcher } = await watch(heddle, threadId, { after: 4n });
+    await print("at once");
+    await turnsOver();
+    for (let bytes = 0; bytes < tailLimits.readBytes; bytes += 30_000) await print("x".repeat(30_000));
+    await turnsOver();
+    expect(watcher.sequences).toEqual(upTo(8, 5));
   });
 
   test("everyone who is at the same position gets the same bytes, encoded once", async () => {
