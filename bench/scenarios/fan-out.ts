@@ -2,12 +2,12 @@
 // nothing, so the price of Heddle's (the producer's request, the checks, the flushed append) is measured in the same rounds,
 // on a thread that nobody follows, and taken off; the last row of a group has it in.
 //
-// Two regimes. At the pace of one producer that waits for its answers, each batch is one write a subscriber, and everybody
-// keeps that pace. At full speed, many events are in flight in the server's own process: what has piled up behind a flush goes
+// Two regimes. At the pace of one producer that waits for its answers, and a little longer, each batch is one write a subscriber, and
+// everybody keeps that pace. At full speed, many events are in flight in the server's own process: what has piled up behind a flush goes
 // out in one write, and the frameworks get one event after the other, as fast as they can.
 import { newId } from "../../src/thread/ids.js";
 import { type Bench, interleaved, type Scenario } from "../scenario.js";
-import type { Pace } from "../support/pace.js";
+import { apartMs, type Pace } from "../support/pace.js";
 import { atMost, micros, noted, type Row } from "../support/rows.js";
 import { median } from "../support/statistics.js";
 import type { Running, Workspace } from "../support/workspace.js";
@@ -97,12 +97,12 @@ interface Subject {
   eventsPerWrite(): Promise<number>;
 }
 
-/** The first goes as fast as one producer can that waits for its answers, and the others keep the pace it set. */
+/** The first goes as fast as one producer can whose batches are to be writes of their own, and the others keep the pace it set. */
 function atOnePace(subjects: readonly Subject[], { batches }: Shape): Record<string, () => Promise<number>> {
   let intervalMs = 0;
   const measureFirst = (subject: Subject) => async () => {
     const startedAt = performance.now();
-    const value = await subject.measure(0);
+    const value = await subject.measure(apartMs);
     intervalMs = Math.round((performance.now() - startedAt) / batches);
     return value;
   };

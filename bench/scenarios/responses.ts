@@ -1,6 +1,7 @@
 // Server CPU for one event of a response delivered to one follower over the Responses API, beside the gRPC lane: the same events in the
 // same appends, and the price of the append alone, which is taken off both.
 import { type Bench, interleaved, type Scenario } from "../scenario.js";
+import { apartMs } from "../support/pace.js";
 import { atMost, micros, noted, type Row } from "../support/rows.js";
 import { median } from "../support/statistics.js";
 import type { ResponsesAsks } from "../workers/responses-inside.js";
@@ -45,7 +46,7 @@ async function measure({ workspace, quick, progress }: Bench, shape: Shape): Pro
   ];
   const deliveries = shape.followers * shape.batches * shape.batchEvents;
   const talk = (threadId: string, batches = shape.batches) =>
-    server.ask("talk", { threadId, batches, batchEvents: shape.batchEvents, intervalMs: 0 });
+    server.ask("talk", { threadId, batches, batchEvents: shape.batchEvents, intervalMs: apartMs });
   await talk(alone.threadId, warmUpBatches);
   const followers = { streams: shape.followers, connections: shape.connections };
   const overSse = await workspace.worker<SubscriberAsks>("subscribers.ts");

@@ -8,5 +8,8 @@ export interface Pace {
   readonly intervalMs: number;
 }
 
+/** Batches that come so far apart go out one by one: a subscriber is not written to more often than that (src/stream/tail.ts). */
+export const apartMs = 3;
+
 /** Resolves when the next batch is due. */
 export const beat = (intervalMs: number): Promise<unknown> => (intervalMs === 0 ? nextTurn() : sleep(intervalMs));

@@ -1,8 +1,10 @@
 // The bare commits of a run: the puts that the engine's appends come to, made by LMDB with nothing around it, each flushed
-// before the next. Arguments: two data directories, one to record a run in, one for the commits.
+// before the next. The same model is asked, and what it says is heard between the same commits: what a model takes is no part of
+// what Heddle adds. Arguments: two data directories, one to record a run in, one for the commits.
 import { join } from "node:path";
 import type { Operation } from "../../src/log/commit-queue.js";
 import type { AppendBatch } from "../../src/log/event-log.js";
+import type { Model, ModelEvent, ModelMessage } from "../../src/model/model.js";
 import { newId } from "../../src/thread/ids.js";
 import { RawLmdb } from "../peers/raw-lmdb.js";
 import { answerAsks } from "../support/ask.js";
@@ -31,42 +33,66 @@ const asks = {
   },
   /** The same commits again, for so many new threads at once. Of several runs, with their beginnings and ends. */
   commit: async ({ runs: count, says }: { runs: number; says: Work["says"] }): Promise<CallsTook> => {
-    const { work, appends, asked } = runs.get(says)!;
-    const threads = Array.from({ length: count }, () => putsOfAppends(appends));
-    if (count === 1) {
-      const ofRun = new CallsOfRun(work);
-      await commitAll(threads[0]!, (begun) => asked.has(begun) && ofRun.asked(asked.get(begun)!));
-      return ofRun.took;
-    }
+    const run = runs.get(says)!;
+    const threads = Array.from({ length: count }, () => putsOfAppends(run.appends));
+    ofRun = count === 1 ? new CallsOfRun(run.work) : undefined;
     const read = stopwatch();
-    await Promise.all(threads.map((groups) => commitAll(groups)));
-    return { ...read(), calls: count * work.calls };
+    await Promise.all(threads.map((groups) => commitAll(run, groups)));
+    return ofRun?.took ?? { ...read(), calls: count * run.work.calls };
   },
 };
 
 interface RecordedRun {
   readonly work: Work;
   readonly appends: readonly AppendBatch[];
-  /** How many calls the model was asked behind when so many appends had begun. */
-  readonly asked: ReadonlyMap<number, number>;
+  /** How much of what the model says had been heard when each of them began. */
+  readonly heardBefore: readonly number[];
 }
+
+/** Of the run that goes on alone. */
+let ofRun: CallsOfRun | undefined;
+const model = busyModel(
+  new AppendsUnderWay().settled, // None is under way while the model is heard.
+  (behind) => ofRun?.asked(behind),
+);
 
 const runs = new Map<Work["says"], RecordedRun>();
 export type RawCommitsAsks = typeof asks;
 answerAsks(asks);
 
-/** One after the other. `onNext`: so many have begun. */
-async function commitAll(groups: readonly Operation[][], onNext?: (begun: number) => void): Promise<void> {
-  for (const [begun, group] of groups.entries()) {
-    onNext?.(begun);
+/** One after the other, each when so much has been heard as when it was recorded. */
+async function commitAll({ work, heardBefore }: RecordedRun, groups: readonly Operation[][]): Promise<void> {
+  const messages: ModelMessage[] = [{ role: "user", text: JSON.stringify(work) }];
+  let events = said(model, messages);
+  let heard = 0;
+  for (const [index, group] of groups.entries()) {
+    while (heard < heardBefore[index]!) {
+      const { done } = await events.next();
+      if (!done) heard++;
+      else {
+        messages.push(...exchange);
+        events = said(model, messages);
+      }
+    }
     await raw.put(group);
   }
 }
 
+const said = (of: Model, messages: readonly ModelMessage[]): AsyncIterator<ModelEvent> =>
+  of.stream({ ...nothingElse, messages }, never)[Symbol.asyncIterator]();
+const nothingElse = { instructions: "", tools: [], toolChoice: { type: "auto" }, parallelToolCalls: true } as const;
+const never = new AbortController().signal;
+/** A reply and what came of it. The model looks at how many they are, and no further. */
+const exchange: readonly ModelMessage[] = [
+  { role: "assistant", text: "", calls: [] },
+  { role: "tool", callId: "", text: "", isError: false },
+];
+
 async function recordedRun(work: Work): Promise<RecordedRun> {
   const { log } = await openBuiltCore(join(recordedDir, newId()));
   const recorded: AppendBatch[] = [];
-  const asked = new Map<number, number>();
+  const heardBefore: number[] = [];
+  let heard = 0;
   const appends = new AppendsUnderWay();
   let end: () => void = () => {};
   const ended = new Promise<void>((resolve) => {
@@ -74,16 +100,24 @@ async function recordedRun(work: Work): Promise<RecordedRun> {
   });
   const watched = watchAppends(log, (batch) => {
     recorded.push(batch);
+    heardBefore.push(heard);
     if (batch.busy === false) end();
     return appends.begun();
   });
-  const core = await wire(watched, {
-    model: busyModel(appends.settled, (behind) => asked.set(recorded.length, behind)),
-    tools: [nothingTool],
-  });
+  const busy = busyModel(appends.settled, () => {});
+  const counted: Model = {
+    name: busy.name,
+    async *stream(request, signal) {
+      for await (const event of busy.stream(request, signal)) {
+        heard++;
+        yield event;
+      }
+    },
+  };
+  const core = await wire(watched, { model: counted, tools: [nothingTool] });
   const { id: threadId } = await core.threads.create({ threadId: "", title: "bench", labels: {} });
   await sendWork(core, threadId, work);
   await ended;
   await core.close();
-  return { work, appends: recorded, asked };
+  return { work, appends: recorded, heardBefore };
 }
