@@ -61,7 +61,8 @@ export async function withDocuments<Result>(
     if (readsOnly && (await isNothingThere(io, flags)))
       return await use({ client: noDocuments, dataDir: undefined, endingOf: ending });
     // No model is asked: one that lacks its key is no reason to refuse.
-    const server = await openRunServer(io, { ...flags, model: "demo:demo" }, answererOf("heddle documents"));
+    const own = { user: answererOf("heddle documents"), say: others.say };
+    const server = await openRunServer(io, { ...flags, model: "demo:demo" }, own);
     if (!server.isOwn) url = server.place.url();
     const client = openDocumentsClient(server.place);
     try {

@@ -3,14 +3,15 @@
 import type { Logger } from "pino";
 import { thrownOf } from "./thrown.js";
 
-/** Until the returned function is called. */
-export function tellForgottenPromises(logger: Logger): () => void {
+/** Until the returned function is called. `say` tells a person, where the log says nothing of errors. */
+export function tellForgottenPromises(logger: Logger, say: (text: string) => void = () => {}): () => void {
   const log = logger.child({}, { serializers: { err: thrownOf } });
-  const tell = (reason: unknown): void =>
-    log.error(
-      { err: reason ?? String(reason) },
-      "a promise failed that nobody waits for, most likely a tool's: await what it starts",
-    );
+  const tell = (reason: unknown): void => {
+    if (log.isLevelEnabled("error")) log.error({ err: reason ?? String(reason) }, `${what}: await what it starts`);
+    else say(`${what}: ${thrownOf(reason).message}`);
+  };
   process.on("unhandledRejection", tell);
   return () => process.off("unhandledRejection", tell);
 }
+
+const what = "a promise failed that nobody waits for, most likely a tool's";

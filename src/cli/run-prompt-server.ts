@@ -6,6 +6,7 @@ import { HeddleError, isError } from "../thread/errors.js";
 import { usageEnding } from "./exit.js";
 import { Failure } from "./failure.js";
 import { namedServer, serverOf } from "./find-server.js";
+import { tellForgottenPromises } from "./forgotten-promises.js";
 import type { Io } from "./io.js";
 import { createLogger } from "./logger.js";
 import type { ServerPlace } from "./server-clients.js";
@@ -33,14 +34,21 @@ export interface RunServerFlags {
 
 const tokenBytes = 32;
 
-/** `user` is who answers questions on a server of the command's own. */
-export async function openRunServer(io: Io, flags: RunServerFlags, user: string): Promise<RunServer> {
+/** For a server of the command's own. */
+interface Own {
+  /** Who answers questions there. */
+  readonly user: string;
+  /** Told of what goes wrong there and ends nothing, where its log is silent. */
+  readonly say: (text: string) => void;
+}
+
+export async function openRunServer(io: Io, flags: RunServerFlags, own: Own): Promise<RunServer> {
   const settings = settingsIn(flags);
   const named = namedServer(io, flags, [...(flags.data === undefined ? [] : ["--data"]), ...settings]);
   if (named !== undefined) return foreign(named, undefined);
   const config = configOf(io, flags);
   const holder = await serverOf(config.dataDir, flags.token ?? config.tokens[0]?.token);
-  if (holder === undefined) return embedded(io, config, { flags, user });
+  if (holder === undefined) return embedded(io, config, { ...own, flags });
   if (settings.length > 0) throw settingsAreTheirs(settings, config.dataDir, holder.url());
   return foreign(holder, config.dataDir);
 }
@@ -70,7 +78,7 @@ function configOf(io: Io, flags: RunServerFlags): Config {
 async function embedded(
   io: Io,
   config: Config,
-  { flags, user }: { flags: RunServerFlags; user: string },
+  { flags, user, say }: Own & { flags: RunServerFlags },
 ): Promise<RunServer> {
   const { compose } = await import("../compose.js");
   const token = randomBytes(tokenBytes).toString("hex");
@@ -83,11 +91,14 @@ async function embedded(
     // Whoever asks something new does not ask for what was cut off last time to go on behind it.
     agent: { ...config.agent, workspace: config.agent.workspace ?? process.cwd(), afterRestart: "end" },
   };
+  const logger = createLogger(config.logLevel, io);
+  const stopTelling = tellForgottenPromises(logger, say);
   try {
-    const heddle = await compose(own, createLogger(config.logLevel, io));
+    const heddle = await compose(own, logger);
     const place = { url: () => heddle.url, token };
-    return { place, isOwn: true, dataDir: config.dataDir, close: () => heddle.close() };
+    return { place, isOwn: true, dataDir: config.dataDir, close: () => heddle.close().finally(stopTelling) };
   } catch (reason) {
+    stopTelling();
     if (isError(reason, "directory_in_use")) throw inUse(reason);
     throw flags.model !== undefined && isError(reason, "invalid_config") ? aboutFlag(reason) : reason;
   }

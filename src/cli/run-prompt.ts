@@ -80,7 +80,8 @@ async function runPrompt(context: Context, prompt: string, flags: RunFlags): Pro
   const others = catchOthers(context.io);
   const answering = answeringOf(context.io, flags);
   try {
-    const server = await openRunServer(context.io, flags, answererFor(answering)).catch((reason) => {
+    const own = { user: answererFor(answering), say: others.say };
+    const server = await openRunServer(context.io, flags, own).catch((reason) => {
       throw reason instanceof Failure ? reason : new Failure(endingOf(reason, undefined), reason);
     });
     try {

@@ -6,16 +6,17 @@ import { fakeIo } from "./support.js";
 
 const token = "0123456789abcdef0123456789abcdef";
 
-/** What is logged when a promise has failed with this. */
-function tellOf(reason: unknown, { isTTY = false } = {}) {
+/** What is logged and said when a promise has failed with this. */
+function tellOf(reason: unknown, { level = "info", isTTY = false } = {}) {
   const io = fakeIo({ isTTY, env: { NO_COLOR: "1" } });
+  const said: string[] = [];
   const before = process.listeners("unhandledRejection");
-  const stop = tellForgottenPromises(createLogger("info", io));
+  const stop = tellForgottenPromises(createLogger(level, io), (text) => said.push(text));
   const tell = process.listeners("unhandledRejection").find((listener) => !before.includes(listener));
   stop();
   expect(process.listeners("unhandledRejection")).toEqual(before);
   tell?.(reason, Promise.resolve());
-  return { log: io.stderr.text };
+  return { log: io.stderr.text, said };
 }
 
 const logged = (reason: unknown): unknown => JSON.parse(tellOf(reason).log).err;
@@ -84,4 +85,11 @@ test("an error that is its own cause ends", () => {
   const error = new Error("round");
   error.cause = error;
   expect(logged(error)).toMatchObject({ message: "round" });
+});
+
+test("where the log says nothing of errors, a person is told in one line", () => {
+  const { log, said } = tellOf(new Error("the floor is wet"), { level: "silent" });
+  expect(log).toBe("");
+  expect(said).toEqual(["a promise failed that nobody waits for, most likely a tool's: the floor is wet"]);
+  expect(tellOf(new Error("the floor is wet")).said).toEqual([]);
 });
