@@ -140,9 +140,17 @@ describe("on a server of its own", () => {
 
   test("a second one on the same directory is told what to do", async () => {
     await startHanging();
-    const { code, stderr } = await heddle("run", prompt, "--data", dataDir());
-    expect(code).toBe(1);
-    expect(stderr).toMatch(/^heddle: .* is in use by process \d+ .*: wait for it to end, .*"heddle serve".*\n$/);
+    const advice = `keep "heddle serve --data ${dataDir()}" running and let runs share it\n`;
+    const expected = /^heddle: .* is in use by process \d+ .*: wait for it to end, .*, or /;
+    const config = join(dir, "heddle.json");
+    writeFileSync(config, JSON.stringify({ data: dataDir() }));
+    for (const named of [
+      ["--data", dataDir()],
+      ["--config", config],
+    ]) {
+      const { code, stderr } = await heddle("run", prompt, ...named);
+      expect({ code, advice: stderr.replace(expected, "") }).toEqual({ code: 1, advice });
+    }
   });
 
   test("what a tool or Node prints goes to standard error, and standard output holds events alone", async () => {
