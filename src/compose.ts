@@ -20,6 +20,7 @@ import { secretsOfPlace } from "./tool/mcp/mcp-servers.js";
 import type { ToolCalls } from "./tool-calls.js";
 
 export { listTools } from "./compose-agent.js";
+export { isHeard } from "./log/owner-socket.js";
 export { announceServer, findServer, holdsData } from "./log/server-address.js";
 
 export interface Heddle {

@@ -11,6 +11,7 @@ import { exitCodes } from "./exit.js";
 import { Failure } from "./failure.js";
 import { serverOf } from "./find-server.js";
 import { commandLine, type Where } from "./next-command.js";
+import { programName } from "./program-name.js";
 import { readLine } from "./read-line.js";
 import type { Context } from "./run.js";
 import { type Source, type SourceOptions, withSource } from "./source.js";
@@ -66,7 +67,7 @@ async function withHolder(flags: AnswerFlags): Promise<AnswerFlags> {
 function answerTaker({ answer, foundIn }: Source, { data }: SourceOptions): NonNullable<Source["answer"]> {
   if (answer !== undefined) return answer;
   const dataDir = safeLine(data ?? foundIn ?? "");
-  const message = `no server takes answers for ${dataDir}. Where "heddle run" works on it, answer on its terminal; else start one with "${commandLine("serve", { data: dataDir })}", and answer then`;
+  const message = `no server takes answers for ${dataDir}. Where "${programName} run" works on it, answer on its terminal; else start one with "${commandLine("serve", { data: dataDir })}", and answer then`;
   throw new Failure({ code: exitCodes.unreachable, message }, undefined);
 }
 

@@ -6,6 +6,7 @@ import { isUuid } from "../thread/ids.js";
 import { exitCodes, usageEnding } from "./exit.js";
 import { Failure } from "./failure.js";
 import { commandLine, type Where } from "./next-command.js";
+import { programName } from "./program-name.js";
 import type { Source } from "./source.js";
 import { clip, safeLine } from "./terminal.js";
 
@@ -18,7 +19,7 @@ export function callPrefixArgument(text: string): string {
   const prefix = text.toLowerCase();
   if (prefixForm.test(prefix)) return prefix;
   const given = safeLine(clip(text, longestShown));
-  const message = `"${given}" is neither show, allow or deny nor the id of a tool call, or its first ${shortestPrefix} characters or more. "heddle approvals" lists those that wait`;
+  const message = `"${given}" is neither show, allow or deny nor the id of a tool call, or its first ${shortestPrefix} characters or more. "${programName} approvals" lists those that wait`;
   throw new Failure(usageEnding(message), undefined);
 }
 

@@ -3,6 +3,7 @@ import { InvalidArgumentError } from "commander";
 import { isUuid } from "../thread/ids.js";
 import { usageEnding } from "./exit.js";
 import { Failure } from "./failure.js";
+import { programName } from "./program-name.js";
 import { clip, safeLine } from "./terminal.js";
 
 const longestShown = 60;
@@ -19,12 +20,12 @@ const idArgument =
 
 export const threadArgument = idArgument(
   "thread",
-  'An id looks like 7b0f2c4e-5a36-4d0e-9c3f-2f6f2b7b9a10; "heddle threads" lists them',
+  `An id looks like 7b0f2c4e-5a36-4d0e-9c3f-2f6f2b7b9a10; "${programName} threads" lists them`,
 );
 
 export const toolCallArgument = idArgument(
   "tool call",
-  'An id looks like 0d4f5c1e-8c1b-4a57-9a44-5a0f6d1f2b3c; "heddle follow <thread>" prints it on the line that says "named"',
+  `An id looks like 0d4f5c1e-8c1b-4a57-9a44-5a0f6d1f2b3c; "${programName} follow <thread>" prints it on the line that says "named"`,
 );
 
 const largestSequence = 2n ** 64n - 1n;

@@ -7,8 +7,9 @@ import { answererOf } from "./answerer.js";
 import { type DocumentsClient, openDocumentsClient } from "./documents-client.js";
 import { type Ending, endingOf } from "./exit.js";
 import { Failure } from "./failure.js";
-import { namedServer, serverUrl } from "./find-server.js";
+import { leadingTo, namedServer, serverUrl } from "./find-server.js";
 import type { Io } from "./io.js";
+import type { Where } from "./next-command.js";
 import { catchOthers } from "./others.js";
 import type { Context } from "./run.js";
 import { openRunServer } from "./run-prompt-server.js";
@@ -40,6 +41,8 @@ export interface OpenDocuments {
   readonly client: DocumentsClient;
   /** Undefined: it is not known here. */
   readonly dataDir: string | undefined;
+  /** What leads other commands there. */
+  readonly where: Where;
   /** How the command ends when the server says this. */
   endingOf(reason: unknown): Ending;
 }
@@ -58,14 +61,16 @@ export async function withDocuments<Result>(
   // What a library makes of our own abort is not the reason: the interruption is.
   const ending = (reason: unknown): Ending => endingOf(signal.aborted ? signal.reason : reason, url);
   try {
-    if (readsOnly && (await isNothingThere(io, flags)))
-      return await use({ client: noDocuments, dataDir: undefined, endingOf: ending });
+    const nowhere = readsOnly ? await nothingThere(io, flags) : undefined;
+    if (nowhere !== undefined)
+      return await use({ client: noDocuments, dataDir: undefined, where: nowhere, endingOf: ending });
     // No model is asked: one that lacks its key is no reason to refuse.
-    const server = await openRunServer(io, { ...flags, model: "demo:demo" }, answererOf("heddle documents"));
+    const own = { user: answererOf("heddle documents"), say: others.say };
+    const server = await openRunServer(io, { ...flags, model: "demo:demo" }, own);
     if (!server.isOwn) url = server.place.url();
     const client = openDocumentsClient(server.place);
     try {
-      return await use({ client, dataDir: server.dataDir, endingOf: ending });
+      return await use({ client, dataDir: server.dataDir, where: server.where, endingOf: ending });
     } finally {
       client.close();
       await server.close();
@@ -77,12 +82,14 @@ export async function withDocuments<Result>(
   }
 }
 
-async function isNothingThere(io: Io, flags: DocumentServerFlags): Promise<boolean> {
-  if (namedServer(io, flags, []) !== undefined) return false;
+/** What leads to a directory where there is neither a server nor data; undefined where there is. */
+async function nothingThere(io: Io, flags: DocumentServerFlags): Promise<Where | undefined> {
+  if (namedServer(io, flags, []) !== undefined) return undefined;
   const { data, config } = flags;
   const { dataDir } = loadConfig({ flags: { data, config }, env: { ...io.env, HEDDLE_TOKEN: undefined } });
   const { findServer, holdsData } = await import("../compose.js");
-  return findServer(dataDir) === undefined && !holdsData(dataDir);
+  const isThere = findServer(dataDir) !== undefined || holdsData(dataDir);
+  return isThere ? undefined : leadingTo(io, dataDir, data);
 }
 
 const noDocuments: DocumentsClient = {

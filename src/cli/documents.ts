@@ -7,7 +7,7 @@ import { usageEnding } from "./exit.js";
 import { Failure } from "./failure.js";
 import { dateTime, sizeText } from "./format.js";
 import { collectionArgument } from "./index-arguments.js";
-import { commandLine } from "./next-command.js";
+import { commandLine, type Where } from "./next-command.js";
 import type { Context } from "./run.js";
 import { type Style, safeBlock, safeLine, styleFor } from "./terminal.js";
 import { joined } from "./words.js";
@@ -69,20 +69,20 @@ export function addDocuments(program: Command, context: Context): void {
 async function list(context: Context, flags: DocumentsFlags): Promise<void> {
   const { io, signal } = context;
   const style = styleFor(io, "stdout");
-  let count = 0;
-  await withDocuments({ ...context, readsOnly: true }, flags, async ({ client }) => {
+  await withDocuments({ ...context, readsOnly: true }, flags, async ({ client, where }) => {
+    let count = 0;
     for await (const document of client.list(flags.collection ?? "", signal)) {
       if (count++ === 0 && !flags.json) await io.stdout.write(`${style.dim(rowOf(headings))}\n`);
       const text = flags.json ? toJsonString(DocumentSchema, document) : rowOf(cellsOf(document));
       await io.stdout.write(`${text}\n`);
     }
+    if (count === 0 && !flags.json) await io.stderr.write(`${noneText(flags, where)}\n`);
   });
-  if (count === 0 && !flags.json) await io.stderr.write(`${noneText(flags)}\n`);
 }
 
-const noneText = ({ collection }: DocumentsFlags): string =>
+const noneText = ({ collection }: DocumentsFlags, where: Where): string =>
   collection === undefined
-    ? `There are no documents yet: put some there with ${commandLine("index <dir>", {})}.`
+    ? `There are no documents yet: put some there with ${commandLine("index <dir>", where)}.`
     : `There are no documents in ${collection}.`;
 
 interface Cells {

@@ -6,6 +6,7 @@ import { defaultConfig } from "../config.js";
 import { exitCodes, usageEnding } from "./exit.js";
 import { Failure } from "./failure.js";
 import type { Io } from "./io.js";
+import type { Where } from "./next-command.js";
 import type { ServerPlace } from "./server-clients.js";
 
 /** Where `heddle serve` listens unless it is told otherwise. */
@@ -43,6 +44,11 @@ export async function serverOf(dataDir: string, token: string | undefined): Prom
 
 /** The directory that a command looks into which is told none. */
 export const usualDataDir = (io: Io): string => resolve(io.env["HEDDLE_DATA"] || defaultConfig.dataDir);
+
+/** What leads other commands to a directory: `given` is how it was named to this one, which may have it from its settings. */
+export const leadingTo = (io: Io, dataDir: string, given: string | undefined): Where => ({
+  data: given ?? (dataDir === usualDataDir(io) ? undefined : dataDir),
+});
 
 export const tokenOf = (io: Io, flag: string | undefined): string | undefined =>
   flag ?? (io.env["HEDDLE_TOKEN"] || undefined);

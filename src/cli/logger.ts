@@ -1,7 +1,7 @@
 // Structured logs on standard error: JSON for machines, one line of text for a person at a terminal.
 import { type Logger, pino, stdTimeFunctions } from "pino";
 import type { Io } from "./io.js";
-import { type Style, safeLine, styleFor } from "./terminal.js";
+import { type Style, safeBlock, safeLine, styleFor } from "./terminal.js";
 
 /** A second fence: nothing that is logged should hold a token in the first place. */
 const secretPaths = ["token", "tokens", "authorization", "*.token", "*.tokens", "*.authorization", "*.*.authorization"];
@@ -30,9 +30,9 @@ const textLine =
     const pairs = Object.entries(facts).map(
       ([key, value]) => `${key}=${typeof value === "string" ? value : JSON.stringify(value)}`,
     );
-    if (err?.message !== undefined) pairs.push(`error=${JSON.stringify(err.message)}`);
+    if (err !== undefined) pairs.push(`error=${JSON.stringify(err?.message ?? err)}`);
     const what = style[paints[level] ?? "dim"](String(level).padEnd(5));
-    const stack = err?.stack === undefined || level === "info" ? "" : `${style.dim(String(err.stack))}\n`;
+    const stack = !err?.stack || level === "info" ? "" : `${style.dim(safeBlock(String(err.stack)))}\n`;
     return (
       `${style.dim(String(time).slice(11, 23))} ${what} ${safeLine(String(msg ?? ""))} ${style.dim(safeLine(pairs.join(" ")))}`.trimEnd() +
       `\n${stack}`

@@ -4,13 +4,13 @@ import { ThreadHolder_Kind, ThreadHolderSchema } from "../../gen/heddle/v1/error
 import { reasonOf } from "../client/index.js";
 import { type Ending, endingOf, exitCodes } from "./exit.js";
 import { Failure } from "./failure.js";
-import { commandLine, type Where } from "./next-command.js";
+import { commandLine } from "./next-command.js";
 import type { RunServer } from "./run-prompt-server.js";
 import { safeLine } from "./terminal.js";
 
 export interface Asked {
   readonly server: RunServer;
-  readonly flags: Where & { readonly model?: string; readonly thread?: string };
+  readonly flags: { readonly model?: string; readonly thread?: string };
 }
 
 export function refusalOf(reason: unknown, asked: Asked): Failure {
@@ -40,8 +40,8 @@ function threadBusy(error: ConnectError, { server, flags }: Asked): Ending | und
   if (holder === undefined || flags.thread === undefined) return undefined;
   const { kind, holderId, producer } = holder;
   const by = kind === ThreadHolder_Kind.RECORDING ? `the recording ${holderId} of ${producer}` : `run ${holderId}`;
-  const follow = commandLine(`follow ${flags.thread}`, flags, server.isOwn ? undefined : server.place.url());
-  const asks = kind === ThreadHolder_Kind.RECORDING ? "" : ', or answer what it waits for ("heddle approvals")';
-  const message = `the thread is busy with ${by}: wait, or watch it with ${follow}${asks}`;
+  const there = (command: string) => commandLine(command, server.where, server.isOwn ? undefined : server.place.url());
+  const asks = kind === ThreadHolder_Kind.RECORDING ? "" : `, or answer what it waits for ("${there("approvals")}")`;
+  const message = `the thread is busy with ${by}: wait, or watch it with ${there(`follow ${flags.thread}`)}${asks}`;
   return { code: exitCodes.error, message: safeLine(message) };
 }

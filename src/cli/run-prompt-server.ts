@@ -5,9 +5,11 @@ import { type Config, loadConfig } from "../config.js";
 import { HeddleError, isError } from "../thread/errors.js";
 import { usageEnding } from "./exit.js";
 import { Failure } from "./failure.js";
-import { namedServer, serverOf } from "./find-server.js";
+import { leadingTo, namedServer, serverOf } from "./find-server.js";
+import { tellForgottenPromises } from "./forgotten-promises.js";
 import type { Io } from "./io.js";
 import { createLogger } from "./logger.js";
+import { commandLine, type Where } from "./next-command.js";
 import type { ServerPlace } from "./server-clients.js";
 import { safeLine } from "./terminal.js";
 
@@ -17,6 +19,8 @@ export interface RunServer {
   readonly isOwn: boolean;
   /** The data directory that it holds; undefined where the server was named. */
   readonly dataDir: string | undefined;
+  /** What leads other commands there. */
+  readonly where: Where;
   close(): Promise<void>;
 }
 
@@ -33,16 +37,24 @@ export interface RunServerFlags {
 
 const tokenBytes = 32;
 
-/** `user` is who answers questions on a server of the command's own. */
-export async function openRunServer(io: Io, flags: RunServerFlags, user: string): Promise<RunServer> {
+/** For a server of the command's own. */
+interface Own {
+  /** Who answers questions there. */
+  readonly user: string;
+  /** Told of what goes wrong there and ends nothing, where its log is silent. */
+  readonly say: (text: string) => void;
+}
+
+export async function openRunServer(io: Io, flags: RunServerFlags, own: Own): Promise<RunServer> {
   const settings = settingsIn(flags);
   const named = namedServer(io, flags, [...(flags.data === undefined ? [] : ["--data"]), ...settings]);
-  if (named !== undefined) return foreign(named, undefined);
+  if (named !== undefined) return foreign(named, { dataDir: undefined, where: { server: flags.server } });
   const config = configOf(io, flags);
   const holder = await serverOf(config.dataDir, flags.token ?? config.tokens[0]?.token);
-  if (holder === undefined) return embedded(io, config, { flags, user });
+  const where = leadingTo(io, config.dataDir, flags.data);
+  if (holder === undefined) return embedded(io, config, { ...own, flags, where });
   if (settings.length > 0) throw settingsAreTheirs(settings, config.dataDir, holder.url());
-  return foreign(holder, config.dataDir);
+  return foreign(holder, { dataDir: config.dataDir, where });
 }
 
 /** The flags in use that only a server of the command's own can heed. */
@@ -52,10 +64,10 @@ const settingsIn = ({ workspace, config, logLevel }: RunServerFlags): string[] =
   ...(logLevel === undefined ? [] : ["--log-level"]),
 ];
 
-const foreign = (place: ServerPlace, dataDir: string | undefined): RunServer => ({
+const foreign = (place: ServerPlace, known: Pick<RunServer, "dataDir" | "where">): RunServer => ({
   place,
   isOwn: false,
-  dataDir,
+  ...known,
   close: async () => {},
 });
 
@@ -70,7 +82,7 @@ function configOf(io: Io, flags: RunServerFlags): Config {
 async function embedded(
   io: Io,
   config: Config,
-  { flags, user }: { flags: RunServerFlags; user: string },
+  { flags, where, user, say }: Own & { flags: RunServerFlags; where: Where },
 ): Promise<RunServer> {
   const { compose } = await import("../compose.js");
   const token = randomBytes(tokenBytes).toString("hex");
@@ -83,20 +95,24 @@ async function embedded(
     // Whoever asks something new does not ask for what was cut off last time to go on behind it.
     agent: { ...config.agent, workspace: config.agent.workspace ?? process.cwd(), afterRestart: "end" },
   };
+  const logger = createLogger(config.logLevel, io);
+  const stopTelling = tellForgottenPromises(logger, say);
   try {
-    const heddle = await compose(own, createLogger(config.logLevel, io));
+    const heddle = await compose(own, logger);
     const place = { url: () => heddle.url, token };
-    return { place, isOwn: true, dataDir: config.dataDir, close: () => heddle.close() };
+    const close = () => heddle.close().finally(stopTelling);
+    return { place, isOwn: true, dataDir: config.dataDir, where, close };
   } catch (reason) {
-    if (isError(reason, "directory_in_use")) throw inUse(reason);
+    stopTelling();
+    if (isError(reason, "directory_in_use")) throw inUse(reason, where);
     throw flags.model !== undefined && isError(reason, "invalid_config") ? aboutFlag(reason) : reason;
   }
 }
 
 /** Whoever holds it serves nobody, or is about to start. */
-function inUse(reason: HeddleError<"directory_in_use">): HeddleError {
+function inUse(reason: HeddleError<"directory_in_use">, where: Where): HeddleError {
   const { path, owner } = reason.detail;
-  const advice = `wait for it to end, give --data another directory, or keep "heddle serve" running and let runs share it`;
+  const advice = `wait for it to end, give --data another directory, or keep "${commandLine("serve", where)}" running and let runs share it`;
   return new HeddleError("directory_in_use", `${path} is in use by ${owner}: ${advice}`, {
     detail: reason.detail,
     cause: reason,

@@ -6,7 +6,7 @@ import { recordedLater } from "./cut-off.js";
 import { exitCodes } from "./exit.js";
 import { Failure } from "./failure.js";
 import type { Interrupted } from "./interrupt.js";
-import { commandLine, type Where } from "./next-command.js";
+import { commandLine } from "./next-command.js";
 import { longestOutageMs, type OutageWatch, watchOutages } from "./outage.js";
 import { asksUser } from "./question-options.js";
 import { type Answering, Approver } from "./run-prompt-approvals.js";
@@ -21,7 +21,6 @@ export interface Watched {
   readonly run: Run;
   readonly view: RunView;
   readonly server: RunServer;
-  readonly flags: Where;
   readonly answering: Answering;
   /** Aborted when the run is to be called off. */
   readonly signal: AbortSignal;
@@ -37,7 +36,7 @@ export async function watchRun(watched: Watched): Promise<RunCompleted> {
   const leaving = new AbortController();
   const outages = watchOutages(watched.view, (reason) => leaving.abort(gaveUp(watched, reason)));
   const forget = callOffWhenAsked(watched, leaving);
-  const approver = new Approver({ ...watched, where: watched.flags });
+  const approver = new Approver({ ...watched, where: watched.server.where });
   const subAgents = new SubAgents({ ...watched, onEvent: (event) => approver.see(event) });
   try {
     const end = await follow(watched, { signal: leaving.signal, onState: outages.onState, approver, subAgents });
@@ -59,7 +58,7 @@ interface Following {
 }
 
 async function follow(
-  { client, run, view, flags }: Watched,
+  { client, run, view, server }: Watched,
   { signal, onState, approver, subAgents }: Following,
 ): Promise<RunCompleted> {
   const { threadId, runId, afterSequence } = run;
@@ -72,7 +71,7 @@ async function follow(
     hasAsked ||= isQuestion(event);
     if (event.payload.case !== "runCompleted") continue;
     if (hasAsked && event.payload.value.finishReason === "tool_stop")
-      view.note(`Answer with: ${commandLine(`run --thread ${threadId} "…"`, flags)}`);
+      view.note(`Answer with: ${commandLine(`run --thread ${threadId} "…"`, server.where)}`);
     return event.payload.value;
   }
   throw new Error("the thread ended before its run did");
@@ -129,10 +128,10 @@ function gaveUp(watched: Watched, reason: ConnectError): Failure {
   return new Failure({ code: exitCodes.unreachable, message }, reason);
 }
 
-const seeLater = ({ run, flags }: Watched): string =>
-  `The run may go on without this command: follow it later with ${commandLine(`follow ${run.threadId}`, flags)}`;
+const seeLater = ({ run, server }: Watched): string =>
+  `The run may go on without this command: follow it later with ${commandLine(`follow ${run.threadId}`, server.where)}`;
 
-const leftAtOnce = ({ run, flags, server }: Watched): string =>
+const leftAtOnce = ({ run, server }: Watched): string =>
   server.isOwn
-    ? `left at once: the run was cut off, and its record stays open: ${recordedLater(flags)}. Thread ${run.threadId}`
-    : `left at once: the server goes on calling the run off; see how it ends with ${commandLine(`follow ${run.threadId}`, flags)}`;
+    ? `left at once: the run was cut off, and its record stays open: ${recordedLater(server.where)}. Thread ${run.threadId}`
+    : `left at once: the server goes on calling the run off; see how it ends with ${commandLine(`follow ${run.threadId}`, server.where)}`;

@@ -11,6 +11,7 @@ import { jsonLine } from "./follow.js";
 import { Interrupted } from "./interrupt.js";
 import type { Io } from "./io.js";
 import { openLiveView } from "./live-view-terminal.js";
+import type { Where } from "./next-command.js";
 import { catchOthers, type Others } from "./others.js";
 import type { Context } from "./run.js";
 import { type Answering, answererFor, answeringOf, approvalModeOf } from "./run-prompt-approvals.js";
@@ -80,7 +81,8 @@ async function runPrompt(context: Context, prompt: string, flags: RunFlags): Pro
   const others = catchOthers(context.io);
   const answering = answeringOf(context.io, flags);
   try {
-    const server = await openRunServer(context.io, flags, answererFor(answering)).catch((reason) => {
+    const own = { user: answererFor(answering), say: others.say };
+    const server = await openRunServer(context.io, flags, own).catch((reason) => {
       throw reason instanceof Failure ? reason : new Failure(endingOf(reason, undefined), reason);
     });
     try {
@@ -105,14 +107,12 @@ async function showRun(context: Context, server: RunServer, asked: Asked): Promi
   const client = openRunClient(server.place);
   try {
     const run = await client.start(message, context.signal);
-    const view = viewFor(context.io, flags);
+    const view = viewFor(context.io, flags, server.where);
     others.showIn(view);
-    const end = await watchRun({ client, run, view, server, flags, answering, signal: context.signal }).finally(
-      async () => {
-        others.showIn(undefined);
-        await view.close();
-      },
-    );
+    const end = await watchRun({ client, run, view, server, answering, signal: context.signal }).finally(async () => {
+      others.showIn(undefined);
+      await view.close();
+    });
     finish(end, context.signal);
   } catch (reason) {
     if (reason instanceof Failure) throw reason;
@@ -133,8 +133,8 @@ function finish({ outcome }: RunCompleted, signal: AbortSignal): void {
 }
 
 /** Logs beside a view that is drawn anew would tear it apart. */
-function viewFor(io: Io, flags: RunFlags): RunView {
-  const plain = () => openPlainView(io, flags);
+function viewFor(io: Io, flags: RunFlags, where: Where): RunView {
+  const plain = () => openPlainView(io, where);
   if (flags.json) return { ...plain(), event: (event) => io.stdout.write(`${jsonLine(event)}\n`) };
   return isScreen(io, "stdout") && flags.logLevel === undefined ? openLiveView(io) : plain();
 }

@@ -10,6 +10,7 @@ import { tellForgottenPromises } from "./forgotten-promises.js";
 import type { Interrupted } from "./interrupt.js";
 import type { Io } from "./io.js";
 import { createLogger } from "./logger.js";
+import { commandLine } from "./next-command.js";
 import type { Context } from "./run.js";
 import { type Style, styleFor } from "./terminal.js";
 
@@ -94,21 +95,17 @@ async function announce(io: Io, url: string, config: Config): Promise<void> {
 
 function greeting(url: string, { dataDir, tokens, agent }: Config, { dim, bold }: Style): string {
   // Commands find the server of the data directory by themselves, where it is the one that they look into.
-  const server = dataDir === resolve(defaultConfig.dataDir) ? "" : ` --server ${url}`;
+  const where = dataDir === resolve(defaultConfig.dataDir) ? {} : { server: url };
   const prompt = agent.workspace === undefined ? "Think about it, and tell me." : "What is in this folder?";
-  const commands = [
-    `npx heddle run "${prompt}"${server}`,
-    `npx heddle follow <thread>${server}`,
-    `npx heddle threads${server}`,
-  ];
+  const commands = [`run "${prompt}"`, "follow <thread>", "threads"].map((command) => commandLine(command, where));
   const token = tokens.length > 0 ? ", with HEDDLE_TOKEN set to a token of the configuration" : "";
   const lines = [dim(`Try, in another terminal${token}:`), ...commands.map((command) => `  ${bold(command)}`)];
   if (/^demo:/.test(agent.model)) lines.push(dim(demoHint));
   return `${lines.join("\n")}\n`;
 }
 
-const demoHint =
-  "The model is a demo, which knows only a few words. For a real one: OPENAI_API_KEY=… npx heddle serve --workspace . --model openai:gpt-4o-mini (docs/configuration.md)";
+const realModel = commandLine("serve --workspace . --model openai:gpt-4o-mini", {});
+const demoHint = `The model is a demo, which knows only a few words. For a real one: OPENAI_API_KEY=… ${realModel} (docs/configuration.md)`;
 
 const interruption = (signal: AbortSignal): Promise<Interrupted> =>
   new Promise((resolve) => {

@@ -41,12 +41,16 @@ function added(message: string, summary: string): string {
   if (message === "" || summary === "") return message;
   const bare = message.replace(/[\s.]+$/, "");
   if (summary.toLowerCase().includes(bare.toLowerCase())) return "";
-  if (message.startsWith(summary)) return withoutPunctuation(message.slice(summary.length));
-  const rest = summary.endsWith("…") ? behind(message, summary.slice(0, -1).trimEnd()) : goesOn(message, summary);
-  return rest ?? message;
+  return newIn(message, summary) ?? message;
 }
 
-const withoutPunctuation = (text: string): string => text.replace(/^[\s.,:;]+/, "");
+function newIn(message: string, summary: string): string | undefined {
+  if (message.startsWith(summary)) return withoutStop(message.slice(summary.length));
+  return summary.endsWith("…") ? behind(message, summary.slice(0, -1).trimEnd()) : goesOn(message, summary);
+}
+
+/** What follows words that were told; undefined where the last of them goes on. */
+const withoutStop = (text: string): string | undefined => /^[;:,.]?\s+(.*)$/s.exec(text)?.[1];
 
 /** As much of a message as must stand at the end of a summary for the two to be the same text. */
 const overlapUnits = 16;
@@ -55,7 +59,7 @@ const overlapUnits = 16;
 function goesOn(message: string, summary: string): string | undefined {
   const told = summary.replace(/^.*?: /, "").replace(/[\s.]+$/, "");
   const isSame = told.length >= overlapUnits && message.slice(0, told.length).toLowerCase() === told.toLowerCase();
-  return isSame ? /^[;:,.]?\s+(.*)$/s.exec(message.slice(told.length))?.[1] : undefined;
+  return isSame ? withoutStop(message.slice(told.length)) : undefined;
 }
 
 function behind(message: string, cut: string): string | undefined {

@@ -4,7 +4,7 @@ import { createHash } from "node:crypto";
 import { create } from "@bufbuild/protobuf";
 import type { ThreadDraft } from "../recorder/thread-draft.js";
 import { HeddleError, invalidField } from "../thread/errors.js";
-import { newEvent, type ThreadEventInit } from "../thread/event.js";
+import { newEvent, type ThreadEvent, type ThreadEventInit } from "../thread/event.js";
 import { limits } from "../thread/limits.js";
 import { type OpenCall, totalOutput } from "../thread/open-call.js";
 import {
@@ -38,7 +38,7 @@ export function claimCall(draft: ThreadDraft, toolCallId: string, claim: Claim):
   }
   const leaseExpireTime = timestampFromMs(Date.now() + claim.leaseMs);
   const value = { toolCallId, executorName: claim.executorName, leaseExpireTime };
-  record(draft, { case: "toolCallClaimed", value });
+  draft.record(eventOf(draft, { case: "toolCallClaimed", value }));
   const duration = durationFromMs(claim.leaseMs);
   draft.noteClaim(
     toolCallId,
@@ -71,7 +71,7 @@ export function reportCall(draft: ThreadDraft, toolCallId: string, report: Repor
   const { reportSequence, outputs, progress } = report;
   if (reportSequence > 0n && reportSequence <= (openCall(draft, toolCallId).claim?.reportSequence ?? 0n)) return;
   for (const output of outputs) recordOutput(draft, toolCallId, output);
-  if (progress) record(draft, { case: "toolCallProgress", value: { ...progress, toolCallId } });
+  if (progress) draft.record(eventOf(draft, { case: "toolCallProgress", value: { ...progress, toolCallId } }));
   // Last: the number of a report that is refused is still to come.
   const { claim } = openCall(draft, toolCallId);
   if (claim && reportSequence > 0n) draft.noteClaim(toolCallId, { ...claim, reportSequence });
@@ -84,10 +84,12 @@ function recordOutput(draft: ThreadDraft, toolCallId: string, { stream, text }: 
   const isOver = totalOutput(open) + utf8Bytes(text) > outputBoundBytes;
   if (isOver && open.claim) draft.noteClaim(toolCallId, { ...open.claim, outputTruncated: true });
   for (const piece of splitToUtf8Bytes(isOver ? moreOutput : text, limits.ownDeltaBytes))
-    record(draft, {
-      case: "toolCallOutputDelta",
-      value: { toolCallId, stream: stream || OutputStream.STDOUT, text: piece },
-    });
+    draft.recordUnlessHidden(
+      eventOf(draft, {
+        case: "toolCallOutputDelta",
+        value: { toolCallId, stream: stream || OutputStream.STDOUT, text: piece },
+      }),
+    );
 }
 
 /** Bytes of the body taken so far. A piece that was taken before is not taken twice: its answer was lost. */
@@ -132,10 +134,7 @@ export function completeCall(draft: ThreadDraft, toolCallId: string, { complete,
     offset: 0n,
     data: result as Uint8Array<ArrayBuffer>,
   };
-  const event = newEvent({
-    runId: draft.document.runId,
-    payload: { case: "toolCallComplete", value: { ...withReason(complete), toolCallId } },
-  });
+  const event = eventOf(draft, { case: "toolCallComplete", value: { ...withReason(complete), toolCallId } });
   draft.recordBatch([event], result.length > 0 ? [chunk] : []);
 }
 
@@ -188,6 +187,5 @@ const isClaimed = ({ state, call }: OpenCall): boolean => state === "running" &&
 
 const hashOf = (token: string): Buffer => createHash("sha256").update(token).digest();
 
-function record(draft: ThreadDraft, payload: NonNullable<ThreadEventInit["payload"]>): void {
-  draft.record(newEvent({ runId: draft.document.runId, payload }));
-}
+const eventOf = (draft: ThreadDraft, payload: NonNullable<ThreadEventInit["payload"]>): ThreadEvent =>
+  newEvent({ runId: draft.document.runId, payload });

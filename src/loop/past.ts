@@ -53,12 +53,14 @@ function callsFrom(entries: readonly PastEntry[], first: number): readonly PastC
 
 export function recordMessage(draft: ThreadDraft, runId: string, { role, text, images = [] }: SaidMessage): void {
   const messageId = newId();
-  const record = (payload: NonNullable<ThreadEventInit["payload"]>) => draft.record(newEvent({ runId, payload }));
+  const event = (payload: NonNullable<ThreadEventInit["payload"]>) => newEvent({ runId, payload });
   const wireRole = role === "user" ? Role.USER : Role.ASSISTANT;
-  record({ case: "messageCreated", value: { messageId, role: wireRole } });
+  draft.record(event({ case: "messageCreated", value: { messageId, role: wireRole } }));
   for (const piece of splitToUtf8Bytes(text, limits.ownDeltaBytes))
-    record({ case: "messageDelta", value: { messageId, text: piece } });
-  record({ case: "messageCompleted", value: { messageId, attachments: addImages(draft, messageId, images) } });
+    draft.recordUnlessHidden(event({ case: "messageDelta", value: { messageId, text: piece } }));
+  draft.record(
+    event({ case: "messageCompleted", value: { messageId, attachments: addImages(draft, messageId, images) } }),
+  );
 }
 
 /** All are made before the first of them runs: that is what one reply looks like. */

@@ -1,6 +1,7 @@
 // --data: the same commands upon a directory, with a server on it and without.
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { beHeard } from "../../src/log/owner-socket.js";
 import { newId } from "../../src/thread/ids.js";
 import { newDataDir, removeDataDir, type ServerProcess, startServerProcess } from "../support/server-process.js";
 import { recordThread } from "./record-thread.js";
@@ -51,6 +52,9 @@ test("what was under way when the server died is said to be cut off, unless a pr
   expect(await stderrOf("threads")).toBe("");
   expect(await stderrOf("follow", threadId)).toBe("");
   await server.kill();
+  const stopBeingHeard = beHeard(dataDir);
+  expect(await stderrOf("threads")).toBe(""); // As beside a run of a command's own, which serves nobody else.
+  stopBeingHeard();
   expect(await stderrOf("threads")).toBe(
     `heddle: no server was found that works on ${dataDir}: what is running may have been cut off; if so, the next heddle run "…" --data ${dataDir} or heddle serve --data ${dataDir} records what became of it\n`,
   );

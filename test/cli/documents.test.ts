@@ -1,4 +1,4 @@
-import { existsSync } from "node:fs";
+import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fromJsonString } from "@bufbuild/protobuf";
 import { Code } from "@connectrpc/connect";
@@ -45,7 +45,7 @@ describe("heddle documents", () => {
   test("none at all is said on standard error", async () => {
     await using server = await keepingServer();
     const list = (...flags: string[]) => heddle(["documents", "--server", server.url, ...flags]);
-    const none = "There are no documents yet: put some there with heddle index <dir>.\n";
+    const none = `There are no documents yet: put some there with heddle index <dir> --server ${server.url}.\n`;
     expect(await list()).toEqual({ code: 0, stdout: "", stderr: none });
     expect((await list("--collection", "x")).stderr).toBe("There are no documents in x.\n");
     expect(await list("--json")).toEqual({ code: 0, stdout: "", stderr: "" });
@@ -151,7 +151,7 @@ a.pdf:1-1  law, page 3
   });
 
   test.each([
-    [["documents"], "There are no documents yet: put some there with heddle index <dir>.\n"],
+    [["documents"], "There are no documents yet: put some there with heddle index <dir> --data DATA.\n"],
     [["documents", "search", "x"], "Nothing was found.\n"],
     [["documents", "delete", "x"], ""],
     [["index", "FOLDER", "--dry-run"], ""],
@@ -159,8 +159,22 @@ a.pdf:1-1  law, page 3
     await using folder = await testFolder({ "a.md": "a" });
     const dataDir = join(folder.path, "..", "data");
     const given = args.map((each) => (each === "FOLDER" ? folder.path : each));
-    expect(await heddle([...given, "--data", dataDir])).toMatchObject({ code: 0, stderr });
+    expect(await heddle([...given, "--data", dataDir])).toMatchObject({
+      code: 0,
+      stderr: stderr.replace("DATA", dataDir),
+    });
     expect(existsSync(dataDir)).toBe(false);
+  });
+
+  test("none at all in a directory that the settings name is said with what leads there", async () => {
+    await using folder = await testFolder({});
+    const dataDir = join(folder.path, "data");
+    const config = join(folder.path, "heddle.json");
+    writeFileSync(config, JSON.stringify({ data: dataDir }));
+    const hint = (where: string) => `There are no documents yet: put some there with heddle index <dir>${where}.\n`;
+    const list = ["documents", "--config", config];
+    expect((await heddle(list)).stderr).toBe(hint(` --data ${dataDir}`));
+    expect((await heddle(list, fakeIo({ env: { HEDDLE_DATA: dataDir } }))).stderr).toBe(hint(""));
   });
 
   test("asks with the token", async () => {

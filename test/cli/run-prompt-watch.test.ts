@@ -52,6 +52,7 @@ function watchSilence(isAway: boolean, { isOwn = false, data }: { isOwn?: boolea
     place: { url: () => "http://127.0.0.1:9", token: undefined },
     isOwn,
     dataDir: undefined,
+    where: { data },
     close: async () => {},
   };
   const run = { threadId, runId, afterSequence: 0n };
@@ -60,7 +61,6 @@ function watchSilence(isAway: boolean, { isOwn = false, data }: { isOwn?: boolea
     run,
     view,
     server,
-    flags: { data },
     answering: "nobody",
     signal: interruption.signal,
   }).catch((reason) => reason as unknown);

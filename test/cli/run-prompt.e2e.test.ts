@@ -5,6 +5,7 @@ import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { useAgentServers } from "../fixtures/engine/agent-server.js";
 import { collected, endChildren } from "../support/command-process.js";
 import { newDataDir, removeDataDir, startServerProcess } from "../support/server-process.js";
 
@@ -12,6 +13,7 @@ const command = join(import.meta.dirname, "../../dist/src/cli/main.js");
 const prompt = "Think, list the files and tell me.";
 const short = "List the files.";
 const children: ChildProcess[] = [];
+const useServer = useAgentServers();
 
 let dir: string;
 beforeEach(async () => {
@@ -108,6 +110,19 @@ describe("on a server of its own", () => {
     expect(stdout).not.toMatch(/\u001b/);
   });
 
+  test("T1: a promise that a tool forgets ends nothing, and is told in a line", async () => {
+    const call = { events: [{ toolCall: { name: "slip", input: {} } }] };
+    const { dir } = await useServer({ script: { replies: [call, { events: [{ text: "Done." }] }] } });
+    const settings = ["--config", join(dir, "config.json"), "--data", dataDir()];
+    const { code, stdout, stderr } = await heddle("run", "Go", "--json", ...settings);
+    const told = "a promise failed that nobody waits for, most likely a tool's: the floor is wet";
+    expect({ code, stderr }).toEqual({ code: 0, stderr: `heddle: ${told}\n` });
+    const complete = eventsOf(stdout).flatMap(({ toolCallComplete }) => toolCallComplete ?? []);
+    expect(complete).toMatchObject([{ outcome: "TOOL_CALL_OUTCOME_SUCCEEDED", summary: "Did not fall" }]);
+    const logged = await heddle("run", "Go", ...settings, "--log-level", "error");
+    expect(logged.stderr).toMatch(/^\{"level":"error",.*"message":"the floor is wet","stack":".*tools\.mjs/);
+  });
+
   test("T1: Ctrl-C calls the run off, shows how it ends, and gives 130", async () => {
     const run = await startHanging();
     run.child.kill("SIGINT");
@@ -125,9 +140,17 @@ describe("on a server of its own", () => {
 
   test("a second one on the same directory is told what to do", async () => {
     await startHanging();
-    const { code, stderr } = await heddle("run", prompt, "--data", dataDir());
-    expect(code).toBe(1);
-    expect(stderr).toMatch(/^heddle: .* is in use by process \d+ .*: wait for it to end, .*"heddle serve".*\n$/);
+    const advice = `keep "heddle serve --data ${dataDir()}" running and let runs share it\n`;
+    const expected = /^heddle: .* is in use by process \d+ .*: wait for it to end, .*, or /;
+    const config = join(dir, "heddle.json");
+    writeFileSync(config, JSON.stringify({ data: dataDir() }));
+    for (const named of [
+      ["--data", dataDir()],
+      ["--config", config],
+    ]) {
+      const { code, stderr } = await heddle("run", prompt, ...named);
+      expect({ code, advice: stderr.replace(expected, "") }).toEqual({ code: 1, advice });
+    }
   });
 
   test("what a tool or Node prints goes to standard error, and standard output holds events alone", async () => {

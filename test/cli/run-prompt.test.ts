@@ -374,7 +374,7 @@ describe("ends", () => {
     const { code, stderr } = await heddleRun(["x", "--thread", threadId, "--server", url.url]);
     expect(code).toBe(1);
     const watch = `heddle follow ${threadId} --server ${url.url}`;
-    const answer = 'or answer what it waits for ("heddle approvals")';
+    const answer = `or answer what it waits for ("heddle approvals --server ${url.url}")`;
     expect(stderr).toBe(`heddle: the thread is busy with run ${runId}: wait, or watch it with ${watch}, ${answer}\n`);
   });
 

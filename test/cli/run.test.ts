@@ -211,4 +211,18 @@ describe("logs", () => {
     logger.warn({ path: "/a\u001b[2J", count: 2 }, "careful");
     expect(io.stderr.text).toMatch(/^\d\d:\d\d:\d\d\.\d{3} warn {2}careful path=\/a\\u\{1b\}\[2J count=2\n$/);
   });
+
+  test.each([
+    ["text", "no room", 'error="no room"\n'],
+    ["what is no error", { code: 5 }, 'error={"code":5}\n'],
+    [
+      "an error",
+      Object.assign(new Error("x"), { stack: "at a\u001b[2J\n\tat b" }),
+      'error="x"\nat a\\u{1b}[2J\n\tat b\n',
+    ],
+  ])("on a terminal say why, also where that is %s", (_, err, expected) => {
+    const io = fakeIo({ isTTY: true, env: { NO_COLOR: "1" } });
+    createLogger("info", io).error({ err }, "lost");
+    expect(io.stderr.text.slice("00:00:00.000 ".length)).toBe(`error lost ${expected}`);
+  });
 });

@@ -35,10 +35,10 @@ describe("heddle serve", () => {
     const url = /^heddle listening on (http:\/\/127\.0\.0\.1:\d+)\n$/.exec(stdout)?.[1];
     expect(stderr.split("\n")).toEqual([
       "Try, in another terminal:",
-      `  npx heddle run "Think about it, and tell me." --server ${url}`,
-      `  npx heddle follow <thread> --server ${url}`,
-      `  npx heddle threads --server ${url}`,
-      expect.stringMatching(/^The model is a demo.*OPENAI_API_KEY=… npx heddle serve --workspace \. --model openai:/),
+      `  heddle run "Think about it, and tell me." --server ${url}`,
+      `  heddle follow <thread> --server ${url}`,
+      `  heddle threads --server ${url}`,
+      expect.stringMatching(/^The model is a demo.*OPENAI_API_KEY=… heddle serve --workspace \. --model openai:/),
       "",
     ]);
   });
@@ -46,7 +46,7 @@ describe("heddle serve", () => {
   test("asks about the folder where the agent has one, and says nothing of the demo where there is a real model", async () => {
     const env = { NO_COLOR: "1", HEDDLE_WORKSPACE: dataDir, HEDDLE_MODEL: "openai:x", OPENAI_API_KEY: "sk-0123456789" };
     const { stderr } = await startAndStop({ isTTY: true, env });
-    expect(stderr).toContain('  npx heddle run "What is in this folder?" --server ');
+    expect(stderr).toContain('  heddle run "What is in this folder?" --server ');
     expect(stderr).not.toContain("demo");
   });
 

@@ -41,6 +41,27 @@ test.each([
     "could not open /etc/hosts.allow: EACCES",
   ],
   [
+    "a path behind the summary itself",
+    FAILED,
+    "Could not open the file",
+    { message: "Could not open the file ../secret" },
+    "../secret",
+  ],
+  [
+    "a name that goes on behind the summary itself",
+    FAILED,
+    "could not open /etc/hosts",
+    { message: "could not open /etc/hosts.allow: EACCES" },
+    "could not open /etc/hosts.allow: EACCES",
+  ],
+  [
+    "a word that goes on behind the summary itself",
+    FAILED,
+    "Could not open the file",
+    { message: "Could not open the files in /a" },
+    "Could not open the files in /a",
+  ],
+  [
     "what a cut summary has left out",
     FAILED,
     `Failed: ${long.slice(0, 180)}…`,

@@ -203,7 +203,8 @@ describe("a question that nobody answers", () => {
 
 describe("heddle approvals", () => {
   async function heddle(server: AgentServer, ...args: string[]) {
-    const env = { PATH: process.env["PATH"], HOME: process.env["HOME"] };
+    const npx = { npm_lifecycle_event: "npx", npm_lifecycle_script: "'heddle'" };
+    const env = { PATH: process.env["PATH"], HOME: process.env["HOME"], ...npx };
     const child = spawn(process.execPath, [command, "approvals", ...args], {
       cwd: server.dir,
       stdio: ["ignore", "pipe", "pipe"],
@@ -249,7 +250,8 @@ describe("heddle approvals", () => {
 
     await server.kill();
     const left = await heddle(server, "deny", two.toolCallId, "--data", server.dataDir);
-    expect(left).toMatchObject({ code: 4, stderr: expect.stringMatching(/^heddle: no server takes answers for /) });
+    const advice = /^heddle: no server takes answers for .*"npx heddle run" .*"npx heddle serve --data /;
+    expect(left).toMatchObject({ code: 4, stderr: expect.stringMatching(advice) });
     await server.start();
     const denied = await heddle(server, "deny", two.toolCallId.slice(0, 13), "--reason", "not today", ...at);
     expect(denied).toMatchObject({ code: 0, stdout: "Denied: Leave a trace: Leaving a trace of it\n" });

@@ -273,6 +273,22 @@ describe("claims", () => {
     expect(all).not.toContain(secret);
     expect(valuesOf(events, "toolCallComplete")[0]!.summary).toBe("Used [redacted] and more");
   });
+
+  test("output of which redaction leaves nothing is not stored", async () => {
+    const secret = "hunter2-hunter2-hunter2";
+    const { core, toolCallId, threadId } = await waiting({ secrets: [secret] });
+    const client = executor(core, toolCallId);
+    await client.claim();
+    for (const text of ["It is hunter2-", "hunter2-", "hunter2", "!\n"]) await client.print(text);
+    await client.complete();
+    const events = await end(core, threadId);
+    expect(
+      valuesOf(events, "toolCallOutputDelta")
+        .map(({ text }) => text)
+        .join(""),
+    ).toBe("It is [redacted]!\n");
+    checkLog(events);
+  });
 });
 
 describe("time", () => {

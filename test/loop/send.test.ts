@@ -2,6 +2,7 @@
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { describe, expect, test } from "vitest";
 import { newId } from "../../src/thread/ids.js";
+import { limits } from "../../src/thread/limits.js";
 import {
   Role,
   type RunOptions,
@@ -42,6 +43,17 @@ describe("a request id", () => {
       detail: { runId },
     });
   });
+});
+
+test("a piece of a message of which redaction leaves nothing is not stored", async () => {
+  const secret = "hunter2-hunter2-hunter2";
+  const opened = core({ model: replies(said("Done.")), secrets: [secret] });
+  const text = "x".repeat(limits.ownDeltaBytes - 8) + secret;
+  const { threadId } = await send(opened, { text });
+  const events = await until(opened, threadId, isCase("runCompleted"));
+  const [question] = valuesOf(events, "messageCreated");
+  const pieces = valuesOf(events, "messageDelta").filter(({ messageId }) => messageId === question?.messageId);
+  expect(pieces.map(({ text }) => text)).toEqual([text.replace(secret, "[redacted]")]);
 });
 
 describe("images", () => {

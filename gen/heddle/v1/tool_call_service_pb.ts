@@ -775,7 +775,8 @@ export const ToolCallService: GenService<{
   /**
    * Calls off one call of a run of Heddle's own; the run goes on. A call that is over is FAILED_PRECONDITION (TOOL_CALL_OVER);
    * one that an outside producer runs is FAILED_PRECONDITION (TOOL_CALL_NOT_OURS). One that its model is still writing ends when
-   * the reply is whole; CancelRun does not wait for that.
+   * the reply is whole; of calls that run one after the other (parallel_tool_calls is false), one that has not begun ends when
+   * its turn comes. CancelRun waits for neither.
    *
    * @generated from rpc heddle.v1.ToolCallService.CancelToolCall
    */
