@@ -3,6 +3,7 @@
 // ever (LmdbSession.revive).
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { TableName } from "./lmdb-tables.js";
+import { endProcess } from "./own-fault.js";
 
 /** Keys and values are encoded before they get here: an exception in the middle of a batch would leave half of it. */
 export interface Operation {
@@ -99,7 +100,7 @@ export class CommitQueue {
   #commitGroup(): void {
     const group = this.#takeGroup();
     this.#isCrowded = group.length > 1;
-    this.#commits.commit(joined(group)).then(
+    const settled = this.#commits.commit(joined(group)).then(
       () => {
         for (const { landed } of group) landed();
         this.#next();
@@ -110,6 +111,7 @@ export class CommitQueue {
         this.#next();
       },
     );
+    settled.catch(endProcess);
   }
 
   #takeGroup(): Entry[] {

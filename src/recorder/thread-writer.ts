@@ -1,6 +1,7 @@
 // The one writer of one thread. Writes are functions upon a draft; they wait in a queue, and all that are waiting when the
 // disk is free go in one append. A write is refused alone, but a failed append fails everyone in it and changes nothing.
 import type { EventLog, ThreadKey } from "../log/event-log.js";
+import { endProcess } from "../log/own-fault.js";
 import { HeddleError } from "../thread/errors.js";
 import { joinDrafts } from "./join-drafts.js";
 import { isBusy, ThreadDraft, type ThreadView } from "./thread-draft.js";
@@ -144,7 +145,7 @@ export class ThreadWriter {
     this.#queue.push(waiting);
     if (this.#working) return;
     this.#working = true;
-    process.nextTick(() => void this.#work());
+    process.nextTick(() => this.#work().catch(endProcess));
   }
 
   async #work(): Promise<void> {
