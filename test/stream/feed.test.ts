@@ -154,7 +154,7 @@ describe("a feed", () => {
     expect(watcher.writes - before).toBeLessThanOrEqual(2);
   });
 
-  test("S2: a subscriber is written to every two milliseconds at most, however many appends there are", async () => {
+  test("S2: what comes within a moment of a write goes out together, however many appends it was", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] });
     const heddle = core();
     const { threadId, print } = await runningCall(heddle);
