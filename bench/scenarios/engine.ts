@@ -15,8 +15,8 @@ import type { RawCommitsAsks } from "../workers/raw-commits.js";
 import type { SubscriberAsks } from "../workers/subscribers.js";
 
 const rounds = 7;
-/** Until V8 has compiled what it compiles: of each subject, some thousand calls. */
-const warmUps = 5;
+/** Until V8 has compiled what it compiles, the last of it behind ten thousand calls: a server is judged warm. */
+const warmUps = 12;
 /** Of one run, one after the other. Each run is a conversation of its own. */
 const calls = 40;
 /** One run after the other, beside the bare commits: what a call takes by itself. */
