@@ -78,7 +78,9 @@ export class CommitQueue {
       this.#isRunning = false;
       for (const resolve of this.#onDrained.splice(0)) resolve();
     } else if (this.#isCrowded) {
-      void this.#gather().then(() => this.#commitGroup());
+      this.#gather()
+        .then(() => this.#commitGroup())
+        .catch(endProcess);
     } else {
       this.#commitGroup(); // A lone writer is not made to wait for others.
     }
