@@ -39,7 +39,7 @@ export class Tail {
   #newest: bigint;
   #isReading = false;
   #toldMs = -momentMs;
-  #isTold = true;
+  #untold: "nothing" | "some" | "a write full" = "nothing";
   #untoldBytes = 0;
   readonly #followers = new Set<() => void>();
   /** What subscribers at one position get: made once, and used by all that are at it. */
@@ -79,12 +79,12 @@ export class Tail {
 
   /** They have been told a moment ago, and what there is fits into one write. */
   canWait(nowMs: number): boolean {
-    return nowMs - this.#toldMs < momentMs && this.#untoldBytes < tailLimits.readBytes;
+    return nowMs - this.#toldMs < momentMs && this.#untold !== "a write full";
   }
 
   tellFollowers(nowMs: number): void {
     this.#toldMs = nowMs;
-    this.#isTold = true;
+    this.#untold = "nothing";
     this.#untoldBytes = 0;
     for (const callback of this.#followers) callback();
   }
@@ -159,10 +159,11 @@ export class Tail {
     this.#haveNews();
   }
 
-  /** Once, and once more for each piece that cannot wait. */
+  /** Once, and once more when there is so much that it cannot wait. */
   #haveNews(): void {
-    if (!this.#isTold && this.#untoldBytes < tailLimits.readBytes) return;
-    this.#isTold = false;
+    const untold = this.#untoldBytes < tailLimits.readBytes ? "some" : "a write full";
+    if (this.#untold === untold) return;
+    this.#untold = untold;
     this.#onNews(this);
   }
 }
