@@ -127,7 +127,13 @@ export async function readOffline(
  * Keys of providers, of search services and of MCP servers, and the server's own tokens: nothing that a model or a tool says may hold
  * one.
  */
-const secretsOf = ({ secrets, tokens, agent: { providers, web, mcp }, documents }: Config): readonly string[] => [
+/** What is never written down. */
+export const secretsOf = ({
+  secrets,
+  tokens,
+  agent: { providers, web, mcp },
+  documents,
+}: Config): readonly string[] => [
   ...secrets,
   ...tokens.map(({ token }) => token),
   ...[providers.openai.apiKey, providers.anthropic.apiKey, web.search?.key, documents.embeddings?.key].filter(

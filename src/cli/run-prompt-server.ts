@@ -84,7 +84,7 @@ async function embedded(
   config: Config,
   { flags, where, user, say }: Own & { flags: RunServerFlags; where: Where },
 ): Promise<RunServer> {
-  const { compose } = await import("../compose.js");
+  const { compose, secretsOf } = await import("../compose.js");
   const token = randomBytes(tokenBytes).toString("hex");
   const own: Config = {
     ...config,
@@ -96,7 +96,7 @@ async function embedded(
     agent: { ...config.agent, workspace: config.agent.workspace ?? process.cwd(), afterRestart: "end" },
   };
   const logger = createLogger(config.logLevel, io);
-  const stopTelling = tellForgottenPromises(logger, say);
+  const stopTelling = tellForgottenPromises(logger, { secrets: secretsOf(own), say });
   try {
     const heddle = await compose(own, logger);
     const place = { url: () => heddle.url, token };

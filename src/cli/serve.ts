@@ -46,8 +46,8 @@ async function serve({ io, signal }: Context, flags: ConfigFlags): Promise<void>
     const config = loadConfig({ flags, env: io.env });
     const logger = createLogger(config.logLevel, io);
     // Late, so that a wrong setting is named before anything is opened.
-    const { announceServer, compose } = await import("../compose.js");
-    const stopTelling = tellForgottenPromises(logger);
+    const { announceServer, compose, secretsOf } = await import("../compose.js");
+    const stopTelling = tellForgottenPromises(logger, { secrets: secretsOf(config) });
     const heddle = await compose(config, logger);
     const forget = addressFile(() => announceServer(config.dataDir, heddle.url), logger);
     if (!signal.aborted) {

@@ -50,7 +50,7 @@ function newIn(message: string, summary: string): string | undefined {
 }
 
 /** What follows words that were told; undefined where the last of them goes on. */
-const withoutStop = (text: string): string | undefined => /^[;:,.]?\s+(.*)$/s.exec(text)?.[1];
+const withoutStop = (text: string): string | undefined => /^[;:,.!?…]*\s+(.*)$/s.exec(text)?.[1];
 
 /** As much of a message as must stand at the end of a summary for the two to be the same text. */
 const overlapUnits = 16;

@@ -5,13 +5,17 @@ import { createLogger } from "../../src/cli/logger.js";
 import { fakeIo } from "./support.js";
 
 const token = "0123456789abcdef0123456789abcdef";
+const configured = "a secret of the configuration";
 
 /** What is logged and said when a promise has failed with this. */
 function tellOf(reason: unknown, { level = "info", isTTY = false } = {}) {
   const io = fakeIo({ isTTY, env: { NO_COLOR: "1" } });
   const said: string[] = [];
   const before = process.listeners("unhandledRejection");
-  const stop = tellForgottenPromises(createLogger(level, io), (text) => said.push(text));
+  const stop = tellForgottenPromises(createLogger(level, io), {
+    secrets: [configured],
+    say: (text) => said.push(text),
+  });
   const tell = process.listeners("unhandledRejection").find((listener) => !before.includes(listener));
   stop();
   expect(process.listeners("unhandledRejection")).toEqual(before);
@@ -44,8 +48,8 @@ test.each([
   ["text", "no room", "no room"],
   [
     "an object",
-    { code: 5, details: "no room", config: { token } },
-    "{ code: 5, details: 'no room', config: [Object] }",
+    { code: 5, details: "no room", token, authorization: `Bearer ${token}`, password: "p4ss", config: { token } },
+    "5, no room",
   ],
   ["nothing", undefined, "undefined"],
   ["null", null, "null"],
@@ -79,6 +83,20 @@ test.each([
   ],
 ])("a reason that throws where %s of it is read is told as far as it can be read", (_, reason, expected) => {
   expect(logged(reason)).toMatchObject(expected);
+});
+
+test("a secret of the configuration is told to nobody, whatever quotes it", () => {
+  expect(logged(new Error(`refused ${configured}`))).toMatchObject({ message: "refused [redacted]" });
+  expect(tellOf({ message: configured }, { level: "silent" }).said.join()).not.toContain(configured);
+});
+
+test("causes that never end are told in part, and so are long words", () => {
+  const endless = (): Error =>
+    Object.defineProperty(new Error("again"), "cause", {
+      get: endless,
+    });
+  expect(logged(endless())).toMatchObject({ message: Array(8).fill("again").join(": ") });
+  expect(tellOf(new Error("x".repeat(20_000_000))).log.length).toBeLessThan(100_000);
 });
 
 test("an error that is its own cause ends", () => {
