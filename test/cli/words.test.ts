@@ -75,6 +75,7 @@ test.each([
     { kind: "io", code: "ENOENT", message: "no such file" },
     "io, ENOENT, no such file",
   ],
+  ["words behind a sign of their own", FAILED, "Timed out", { message: "Timed out... retry later" }, "retry later"],
   ["a short code that stands there by chance", FAILED, "1 of 2", { code: "1", message: "" }, "1"],
 ])("%s", (_, outcome, summary, error, expected) => {
   expect(errorText({ kind: "", code: "", ...error }, summary, outcome)).toBe(expected);
