@@ -8,7 +8,7 @@ export interface Pace {
   readonly intervalMs: number;
 }
 
-/** Batches that come so far apart go out one by one: what comes closer together shares a write (src/stream/tail.ts). */
+/** Batches that come so far apart go out one by one: what comes closer together shares a write (src/stream/hub.ts). */
 export const apartMs = 3;
 
 /** Resolves when the next batch is due. */

@@ -3,10 +3,14 @@
 // have been told a moment ago are told a moment later, of all that has come by then: each write wakes its reader and costs more than
 // what it carries, and a busy thread would make a thousand a second for each of its subscribers.
 import { type EventLog, nameOf, type Span, type ThreadKey } from "../log/event-log.js";
-import { momentMs, Tail, type TailEnd, tailLimits } from "./tail.js";
+import { Tail, type TailEnd, tailLimits } from "./tail.js";
+
+/** Often enough for any eye. */
+const usualMomentMs = 2;
 
 export class Hub {
   readonly #log: EventLog;
+  readonly #momentMs: number;
   readonly #tails = new Map<string, { tail: Tail; subscribers: number }>();
   #subscriptions = 0;
   /** Tails with news. */
@@ -14,8 +18,10 @@ export class Hub {
   /** Tails with news for those who have been told a moment ago. */
   #waiting: Tail[] = [];
 
-  constructor(log: EventLog) {
+  /** `momentMs`: how soon those who have been told of something are told again. */
+  constructor(log: EventLog, { momentMs = usualMomentMs } = {}) {
     this.#log = log;
+    this.#momentMs = momentMs;
   }
 
   get subscriptions(): number {
@@ -44,12 +50,12 @@ export class Hub {
   }
 
   #follow(key: ThreadKey, head: bigint): Tail {
-    return new Tail(this.#log, key, { head, onNews: (tail) => this.#haveNews(tail) });
+    return new Tail(this.#log, key, { head, momentMs: this.#momentMs, onNews: (tail) => this.#haveNews(tail) });
   }
 
   #haveNews(tail: Tail): void {
     if (tail.canWait(performance.now())) {
-      if (this.#waiting.push(tail) === 1) setTimeout(this.#tellWaiting, momentMs);
+      if (this.#waiting.push(tail) === 1) setTimeout(this.#tellWaiting, this.#momentMs);
     } else if (this.#news.push(tail) === 1) behindWriters(this.#tellAll);
   }
 

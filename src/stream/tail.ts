@@ -10,15 +10,14 @@ export const tailLimits = {
   readBytes: 64 * 1024,
 };
 
-/** How soon those who have been told of something may be told again: often enough for any eye. */
-export const momentMs = 2;
-
 /** What became of the thread while it was followed. */
 export type TailEnd = { readonly kind: "removed" } | { readonly kind: "failed"; readonly error: unknown };
 
 export interface TailOptions {
   /** The thread's head as just read from the log. */
   readonly head: bigint;
+  /** How soon those who have been told of something are told again. */
+  readonly momentMs: number;
   /** There is news for those who follow, or so much of it that it cannot wait: to be answered by `tellFollowers`. */
   readonly onNews: (tail: Tail) => void;
 }
@@ -26,6 +25,7 @@ export interface TailOptions {
 export class Tail {
   readonly #log: EventLog;
   readonly #key: ThreadKey;
+  readonly #momentMs: number;
   readonly #onNews: (tail: Tail) => void;
   readonly #unwatch: () => void;
   #spans: Span[] = [];
@@ -38,16 +38,17 @@ export class Tail {
   /** The newest head that the log has told of. */
   #newest: bigint;
   #isReading = false;
-  #toldMs = -momentMs;
+  #toldMs = Number.NEGATIVE_INFINITY;
   #untold: "nothing" | "some" | "a write full" = "nothing";
   #untoldBytes = 0;
   readonly #followers = new Set<() => void>();
   /** What subscribers at one position get: made once, and used by all that are at it. */
   #joined: Span | undefined;
 
-  constructor(log: EventLog, key: ThreadKey, { head, onNews }: TailOptions) {
+  constructor(log: EventLog, key: ThreadKey, { head, momentMs, onNews }: TailOptions) {
     this.#log = log;
     this.#key = key;
+    this.#momentMs = momentMs;
     this.#onNews = onNews;
     this.#start = head;
     this.#head = head;
@@ -79,7 +80,7 @@ export class Tail {
 
   /** They have been told a moment ago, and what there is fits into one write. */
   canWait(nowMs: number): boolean {
-    return nowMs - this.#toldMs < momentMs && this.#untold !== "a write full";
+    return nowMs - this.#toldMs < this.#momentMs && this.#untold !== "a write full";
   }
 
   tellFollowers(nowMs: number): void {

@@ -77,7 +77,8 @@ class MemoryStage implements Stage {
 
   open(options: CoreOptions & { model: TestModel }): Core {
     const { log, kill } = mortal(this.log);
-    const core = openCore({ policy: { trusted: true }, clock, ...options, log });
+    // Whoever follows sees everything at its own time.
+    const core = openCore({ policy: { trusted: true }, clock, momentMs: 0, ...options, log });
     this.#cores.push({ core, kill });
     this.models.push(options.model);
     return core;

@@ -3,7 +3,7 @@ import { afterEach, describe, expect, test, vi } from "vitest";
 import { Closing_Reason } from "../../gen/heddle/v1/event_pb.js";
 import { openMemoryLog } from "../../src/log/memory.js";
 import type { Sink } from "../../src/stream/feed.js";
-import { momentMs, tailLimits } from "../../src/stream/tail.js";
+import { tailLimits } from "../../src/stream/tail.js";
 import { HeddleError } from "../../src/thread/errors.js";
 import type { ThreadEvent } from "../../src/thread/event.js";
 import { decodeFrames } from "../../src/thread/frame.js";
@@ -156,7 +156,7 @@ describe("a feed", () => {
 
   test("S2: what comes within a moment of a write goes out together, however many appends it was", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] });
-    const heddle = core();
+    const heddle = core({ momentMs: 5 });
     const { threadId, print } = await runningCall(heddle);
     const { watcher } = await watch(heddle, threadId, { after: 4n });
     const before = watcher.writes;
@@ -166,10 +166,10 @@ describe("a feed", () => {
     for (const text of ["a", "b", "c"]) await print(text);
     await turnsOver();
     expect(watcher.sequences, "something was told a moment ago").toEqual([5]);
-    vi.advanceTimersByTime(momentMs);
+    vi.advanceTimersByTime(5);
     expect(watcher.sequences).toEqual(upTo(8, 5));
     expect(watcher.writes - before).toBe(2);
-    vi.advanceTimersByTime(momentMs);
+    vi.advanceTimersByTime(5);
     await print("at once again");
     await turnsOver();
     expect(watcher.sequences).toEqual(upTo(9, 5));
@@ -177,7 +177,7 @@ describe("a feed", () => {
 
   test("what fills a write does not wait for more", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] });
-    const heddle = core();
+    const heddle = core({ momentMs: 5 });
     const { threadId, print } = await runningCall(heddle);
     const { watcher } = await watch(heddle, threadId, { after: 4n });
     await print("at once");

@@ -33,6 +33,8 @@ export interface CoreOptions {
   log?: EventLog;
   clock?: LeaseClock;
   secrets?: readonly string[];
+  /** How soon followers of a thread are told again: 0 for at once. */
+  momentMs?: number;
   heartbeatMs?: number;
   maxAgeMs?: number;
   /** Answers every run. Without one, runs are refused. */
@@ -98,7 +100,7 @@ export function openCore(options: CoreOptions = {}) {
     recoverRun: (key) => runs.recover(key),
     afterRecovery: (key) => responses.finishDeletions(key),
   });
-  const hub = new Hub(log);
+  const hub = new Hub(log, options.momentMs === undefined ? {} : { momentMs: options.momentMs });
   const feeds = new Feeds(hub, { heartbeatMs: options.heartbeatMs ?? 60_000, maxAgeMs: options.maxAgeMs ?? 3_600_000 });
   const threads = new Threads({ log, recorder, recordings, runs, feeds });
   const responses = new Responses({ log, runs, threads });
