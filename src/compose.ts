@@ -127,7 +127,6 @@ export async function readOffline(
  * Keys of providers, of search services and of MCP servers, and the server's own tokens: nothing that a model or a tool says may hold
  * one.
  */
-/** What is never written down. */
 export const secretsOf = ({
   secrets,
   tokens,

@@ -63,7 +63,7 @@ answerAsks(asks);
 /** One after the other, each when so much has been heard as when it was recorded. */
 async function commitAll({ work, heardBefore }: RecordedRun, groups: readonly Operation[][]): Promise<void> {
   const messages: ModelMessage[] = [{ role: "user", text: JSON.stringify(work) }];
-  let events = said(model, messages);
+  let events = ask(messages);
   let heard = 0;
   for (const [index, group] of groups.entries()) {
     while (heard < heardBefore[index]!) {
@@ -71,15 +71,15 @@ async function commitAll({ work, heardBefore }: RecordedRun, groups: readonly Op
       if (!done) heard++;
       else {
         messages.push(...exchange);
-        events = said(model, messages);
+        events = ask(messages);
       }
     }
     await raw.put(group);
   }
 }
 
-const said = (of: Model, messages: readonly ModelMessage[]): AsyncIterator<ModelEvent> =>
-  of.stream({ ...nothingElse, messages }, never)[Symbol.asyncIterator]();
+const ask = (messages: readonly ModelMessage[]): AsyncIterator<ModelEvent> =>
+  model.stream({ ...nothingElse, messages }, never)[Symbol.asyncIterator]();
 const nothingElse = { instructions: "", tools: [], toolChoice: { type: "auto" }, parallelToolCalls: true } as const;
 const never = new AbortController().signal;
 /** A reply and what came of it. The model looks at how many they are, and no further. */

@@ -10,7 +10,7 @@ export const recordedLater = (where: Where): string =>
 
 /**
  * What to say where something is under way in what was read; undefined where somebody is known to work on it: a server, or a `heddle run`.
- * Who is not known may be there all the same, on another machine.
+ * Who is not known may be there all the same: on another machine, or where the directory's path is too long for a socket.
  */
 export async function cutOffHint(
   { dataDir }: Pick<Source, "dataDir">,

@@ -50,11 +50,11 @@ export class Hub {
   }
 
   #follow(key: ThreadKey, head: bigint): Tail {
-    return new Tail(this.#log, key, { head, momentMs: this.#momentMs, onNews: (tail) => this.#haveNews(tail) });
+    return new Tail(this.#log, key, { head, onNews: (tail) => this.#haveNews(tail) });
   }
 
   #haveNews(tail: Tail): void {
-    if (tail.canWait(performance.now())) {
+    if (tail.canWait(performance.now() - this.#momentMs)) {
       if (this.#waiting.push(tail) === 1) setTimeout(this.#tellWaiting, this.#momentMs);
     } else if (this.#news.push(tail) === 1) behindWriters(this.#tellAll);
   }

@@ -16,8 +16,6 @@ export type TailEnd = { readonly kind: "removed" } | { readonly kind: "failed"; 
 export interface TailOptions {
   /** The thread's head as just read from the log. */
   readonly head: bigint;
-  /** How soon those who have been told of something are told again. */
-  readonly momentMs: number;
   /** There is news for those who follow, or so much of it that it cannot wait: to be answered by `tellFollowers`. */
   readonly onNews: (tail: Tail) => void;
 }
@@ -25,7 +23,6 @@ export interface TailOptions {
 export class Tail {
   readonly #log: EventLog;
   readonly #key: ThreadKey;
-  readonly #momentMs: number;
   readonly #onNews: (tail: Tail) => void;
   readonly #unwatch: () => void;
   #spans: Span[] = [];
@@ -45,10 +42,9 @@ export class Tail {
   /** What subscribers at one position get: made once, and used by all that are at it. */
   #joined: Span | undefined;
 
-  constructor(log: EventLog, key: ThreadKey, { head, momentMs, onNews }: TailOptions) {
+  constructor(log: EventLog, key: ThreadKey, { head, onNews }: TailOptions) {
     this.#log = log;
     this.#key = key;
-    this.#momentMs = momentMs;
     this.#onNews = onNews;
     this.#start = head;
     this.#head = head;
@@ -78,9 +74,9 @@ export class Tail {
     this.#followers.delete(callback);
   }
 
-  /** They have been told a moment ago, and what there is fits into one write. */
-  canWait(nowMs: number): boolean {
-    return nowMs - this.#toldMs < this.#momentMs && this.#untold !== "a write full";
+  /** They have been told since then, and what there is fits into one write. */
+  canWait(sinceMs: number): boolean {
+    return this.#toldMs > sinceMs && this.#untold !== "a write full";
   }
 
   tellFollowers(nowMs: number): void {
